@@ -176,7 +176,8 @@ def take_batch(
 ) -> tuple[list[list[str]], dict[str, str], dict[str, str]]:
     """Take the batch as it is, except for hosts that would now leave too few in service.
 
-    When steps have failed, what begins soon in any case is taken all the same: as there is room, it is drained.
+    What begins soon waits as well while others may return to its group, until its preparation must begin. When steps
+    have failed, what begins soon in any case is taken all the same: as there is room, it is drained.
 
     :returns: the batch; why hosts are not in it although they are hit; and why others wait in it
     """
@@ -189,13 +190,21 @@ def take_batch(
     )
     first = [unit for unit in units if unit.does_not_wait or unit.deadline <= pressing]
     others = [unit for unit in units if not unit.does_not_wait and unit.deadline > pressing]
+    waiting: dict[str, str] = {}
+    is_empty, is_hurried = True, False
+    # What is taken now is prepared by then, and nobody who waits is looked at before.
+    free_at = now
     for unit in first:
+        shortage = capacity.shortage(unit.hosts, is_empty) if unit.begins_by > free_at else None
+        if shortage is not None and _may_refill(everybody, unit):
+            waiting.update(dict.fromkeys(unit.hosts, shortage.describe()))
+            continue
         capacity.take(unit.hosts)
+        is_empty, is_hurried = False, is_hurried or unit.is_quick
+        if unit.begins_by > -math.inf:
+            free_at = max(free_at, now + unit.least)
     stop = why_stopped(rest, policy)
     held = dict(blocked)
-    waiting: dict[str, str] = {}
-    is_empty = not first
-    is_hurried = any(unit.is_quick for unit in first)
     for unit in others:
         is_deferred = set(unit.hosts).issubset(deferred)
         shortage = capacity.shortage(unit.hosts, is_empty and not unit.is_demanded)
@@ -213,6 +222,15 @@ def take_batch(
     hit = {name for unit in units for name in unit.hosts}
     taken = [name for name, host in by_name.items() if name not in absent and (name in hit or _is_to_be_restored(host))]
     return [taken], held, waiting
+
+
+def _may_refill(by_name: Mapping[str, Host], unit: Unit) -> bool:
+    """Whether a host that is away may return to a group of the unit's hosts."""
+    groups = {group for name in unit.hosts for group in by_name[name].groups}
+    return any(
+        host.may_return and name not in unit.hosts and not groups.isdisjoint(host.groups)
+        for name, host in by_name.items()
+    )
 
 
 def _is_to_be_restored(host: Host) -> bool:

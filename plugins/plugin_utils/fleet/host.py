@@ -115,6 +115,12 @@ class Host(NamedTuple):
         is_away = self.is_out or self.is_drained or self.was_left or by_agent or bool(self.leased) or self.is_down
         return self.vm_name is not None and not is_away
 
+    @property
+    def may_return(self) -> bool:
+        """Whether it is away, and this run, its agent or another run may put it back."""
+        is_with_others = self.is_drained or bool(self.left_out) or (self.is_down and not self.was_left)
+        return self.vm_name is not None and not self.is_in_service and not is_with_others
+
 
 def hold_doubtful(hosts: Sequence[Host]) -> list[Host]:
     """Hold back hosts whose clock is wrong, and hosts that claim to be the same VM.

@@ -48,6 +48,8 @@ class HostPlan(NamedTuple):
     """Ids of its events that were withdrawn while it was drained."""
     demand: Demand | None = None
     """The demand that it leaves rotation for."""
+    begins_by: float = math.inf
+    """When its preparation must begin."""
 
     @property
     def reason(self) -> str:
@@ -172,7 +174,11 @@ def make_plan(
     for event_plan in ahead:
         for name in event_plan.hosts:
             mine[name].append(event_plan)
-    host_plans = {name: _host_plan(by_name[name], of_host, policy, now) for name, of_host in mine.items()}
+    begins_by = {name: min(unit.begins_by, unit.deadline) for unit in units for name in unit.hosts}
+    host_plans = {
+        name: _host_plan(by_name[name], of_host, policy, now)._replace(begins_by=begins_by.get(name, math.inf))
+        for name, of_host in mine.items()
+    }
     for batch in batches:
         _keep_pace([name for name in batch if name not in brought_forward], host_plans)
     _make_way(by_name, host_plans, until if waiting else {}, policy, now)
@@ -265,6 +271,24 @@ def _turns(batches: Sequence[Sequence[str]], unanswered: Sequence[str], together
         # Anything urgent comes first.
         turns.insert(1, list(unanswered))
     return [turn for turn in turns if turn]
+
+
+def who_goes_first(batch: Plan, by_name: Mapping[str, Host], now: float) -> list[str]:
+    """The hosts of a batch that are only to be restored, and those that cannot wait for that; nobody if no other is in
+    it.
+
+    :param by_name: the hosts of the batch
+    """
+    first = {name for name, host_plan in batch.hosts.items() if host_plan.is_return}
+    returning = [by_name[name] for name in first]
+    # Services may take as long to start as to stop.
+    back = max((host.return_seconds + min(host.stop_seconds, LEAST_FOR_ENDING / 2) for host in returning), default=0.0)
+    ahead, free_at = set(batch.hosts).difference(first), now
+    while first and (pressing := {name for name in ahead if batch.hosts[name].begins_by < free_at + back}):
+        first, ahead = first | pressing, ahead - pressing
+        leaving = [batch.hosts[name] for name in pressing if by_name[name].is_in_service and batch.hosts[name].remove]
+        free_at = max([free_at, *(max(host_plan.drained_by, host_plan.stopped_by) for host_plan in leaving)])
+    return [name for name in batch.hosts if name in first] if first and ahead else []
 
 
 def approvals(plan: Plan, ready: Iterable[str]) -> dict[str, list[str]]:
@@ -390,7 +414,8 @@ def _make_way(
     policy: Policy,
     now: float,
 ) -> None:
-    """Limit the wait for connections, so that hosts are back before others of their group must leave.
+    """Limit the wait for connections, so that hosts are back before others of their group must leave, or else are at
+    least prepared by then.
 
     Where a short wait would not do either, they wait as if there were no others.
     """
@@ -400,6 +425,9 @@ def _make_way(
         if not limits or not host_plan.remove:
             continue
         stopping = min(host.stop_seconds, LEAST_FOR_ENDING / 2)
-        latest = min(limits) - policy.listed_for - host.return_seconds - stopping
-        if latest >= now + host.settle_seconds + min(host.connection_seconds, LEAST_FOR_ENDING / 2):
-            host_plans[name] = host_plan._replace(drained_by=min(host_plan.drained_by, latest))
+        prepared = min(limits) - stopping
+        shortest = now + host.settle_seconds + min(host.connection_seconds, LEAST_FOR_ENDING / 2)
+        for latest in (prepared - policy.listed_for - host.return_seconds, prepared):
+            if latest >= shortest:
+                host_plans[name] = host_plan._replace(drained_by=min(host_plan.drained_by, latest))
+                break

@@ -16,7 +16,7 @@ from ...module_utils.scheduled_events.event import Event
 from .completeness import hold_unsound
 from .demand import DemandKind
 from .host import Host
-from .plan import HostPlan, Plan, approvals, attempts, make_plan
+from .plan import HostPlan, Plan, approvals, attempts, make_plan, who_goes_first
 from .policy import Policy, begins_soon
 from .progress import Progress, begin_watch
 from .recheck import recheck
@@ -447,7 +447,9 @@ def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, 
     if any(host.result.restored and not run.hosts[name].result.restored for name, host in hosts.items()):
         # There is now room for hosts that were about to wait for it.
         hosts |= {
-            name: host.at(Step.ASK) for name, host in hosts.items() if host.step is Step.WAIT and not host.is_given
+            name: hosts[name].at(Step.ASK)
+            for name in hosts
+            if hosts[name].step in (Step.WAIT, Step.ASKED) and not hosts[name].is_given
         }
     run = run._replace(hosts=hosts)
     while True:
@@ -543,11 +545,6 @@ def _after_ask(host: HostRun, report: OrderReport) -> HostRun:
     return host.at(Step.ASKED)._replace(reading=reading, result=result)
 
 
-def _after_wait(host: HostRun, report: OrderReport) -> HostRun:
-    # Otherwise a wait that fails would be ordered again and again.
-    return host.at(Step.DONE if report.failure else Step.ASK)
-
-
 def _after_lease(host: HostRun, report: OrderReport) -> HostRun:
     host_plan = _host_plan(host)
     if report.refused or report.failure:
@@ -634,14 +631,13 @@ def _after_return(host: HostRun, report: OrderReport) -> HostRun:
         reading = reading._replace(is_out=False, was_left=False, agent=None)
     result = host.result._replace(restored=is_back, stays_out=report.refused)
     # This run's claim and lease are given up, even if others want the host out.
-    is_leased = host.is_leased and bool(report.failure)
-    return host._replace(reading=reading, result=result, is_leased=is_leased).at(
-        Step.RELEASE if is_leased else Step.DONE
-    )
+    host = host._replace(reading=reading, result=result, is_leased=host.is_leased and bool(report.failure))
+    return host.at(Step.RELEASE if host.is_leased else Step.DONE)
 
 
 _AFTER: Mapping[Step, Callable[[HostRun, OrderReport], HostRun]] = {
-    Step.WAIT: _after_wait,
+    # Otherwise a wait that fails would be ordered again and again.
+    Step.WAIT: lambda host, report: host.at(Step.DONE if report.failure else Step.ASK),
     Step.LEASE: _after_lease,
     Step.STOP: lambda host, report: _ready_unless_failed(host, report).at(Step.PREPARED),
     Step.MOVE: _after_move,
@@ -674,14 +670,12 @@ def _go_on(run: Run, now: float) -> Run:
     pending = (Step.ASK, Step.WAIT, Step.RESTORE, Step.SEE_BACK)
     if undecided and not any(host.step in pending for host in here.values()):
         return _choose(run, undecided, now)
-    if all(host.step is Step.DONE for host in here.values()):
-        finishing = {
-            name: host._replace(is_finished=True).at(Step.AFTER_BATCH)
-            for name, host in here.items()
-            if run.has_more and run.has_own_tasks and host.is_ours and not host.is_finished
-        }
-        return run._replace(hosts={**run.hosts, **finishing}) if finishing else run
-    return run
+    finishing = {
+        name: host._replace(is_finished=True).at(Step.AFTER_BATCH)
+        for name, host in here.items()
+        if run.is_turn_over and run.has_more and run.has_own_tasks and host.is_ours and not host.is_finished
+    }
+    return run._replace(hosts={**run.hosts, **finishing}) if finishing else run
 
 
 def _choose(run: Run, names: Sequence[str], now: float) -> Run:
@@ -696,6 +690,12 @@ def _choose(run: Run, names: Sequence[str], now: float) -> Run:
         dict.fromkeys(run.plan.deferred, 0.0) if run.predicts else run.plan.deferred,
         run.plan.events_of_hosts(),
     )
+    first = who_goes_first(batch, {name: run.hosts[name].reading for name in batch.hosts}, now)
+    if first:
+        return _choose(run, first, now)
+    run = run._replace(plan=run.plan._replace(deferred={**batch.deferred, **run.plan.deferred}))
+    if run.predicts and batch.deferred:
+        return _choose(run, names, now)
     hosts = dict(run.hosts)
     for name in names:
         hosts[name] = _decided(hosts[name], batch, run.predicts)

@@ -30,7 +30,11 @@ class Unit(NamedTuple):
     deadline: float
     """When the first of its events starts, minus the margin; seconds since the epoch."""
     begins_by: float
-    """When its preparation must begin to be done before the first event starts; seconds since the epoch."""
+    """When its preparation must begin to be done before the first event starts, in seconds since the epoch; minus
+    infinity if nothing that it waited for would change when its hosts leave.
+    """
+    least: float = 0.0
+    """Seconds that its preparation takes at least."""
     is_demanded: bool = False
     """Whether its hosts leave rotation for a demand instead of events."""
     all_of: tuple[str, ...] = ()
@@ -144,17 +148,20 @@ def _unit(
         for event_plan in event_plans
         if _cannot_wait(event_plan.event, begins_by if is_deferred else None, policy, now)
     ]
+    # Agents do not wait for a turn, and neither do approved events.
+    goes_by_itself = any(event_plan.agents or event_plan.may_begin for event_plan in event_plans)
+    is_at_any_moment = any(one.event.event_type == "Preempt" or not one.event.is_scheduled for one in forced)
     return Unit(
         hosts=[member.name for member in members],
         event_plans=event_plans,
-        # Agents do not wait for a turn, and neither do approved events.
-        does_not_wait=bool(forced) or any(event_plan.agents or event_plan.may_begin for event_plan in event_plans),
+        does_not_wait=bool(forced) or goes_by_itself,
         is_quick=any(
             event_plan.event.is_scheduled and bool(set(event_plan.hosts).difference(event_plan.agents))
             for event_plan in forced
         ),
         deadline=deadline,
-        begins_by=begins_by,
+        begins_by=-math.inf if goes_by_itself or is_at_any_moment else begins_by,
+        least=least,
     )
 
 

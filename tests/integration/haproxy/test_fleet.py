@@ -33,6 +33,16 @@ backend app
     server host3 {3} check inter 100ms
 """
 
+ONE_TIER = (
+    TIERS.partition("backend")[0]
+    + """
+backend web
+    server host0 {0}
+    server host1 {1}
+    server host2 {2}
+"""
+)
+
 
 def test_given_two_tiers_behind_one_haproxy_when_all_are_hit_then_half_of_each_stays_and_the_balancer_is_left_alone(
     program: Path, tmp_path: Path
@@ -64,6 +74,43 @@ def test_given_two_tiers_behind_one_haproxy_when_all_are_hit_then_half_of_each_s
     assert slice_status != 0
     assert "backend web: the run has 1 of its 2 hosts, and not host1; backend app: the run has 1 of" in of_slice.text
     assert not any(host.marker.exists() or host.state.exists() for host in servers), of_slice.output
+
+
+def test_given_a_run_that_died_with_two_of_three_servers_out_when_the_last_is_hit_then_both_are_back_before_it_leaves(
+    program: Path, tmp_path: Path
+) -> None:
+    fleet = Fleet(tmp_path, 33, 4)
+    *servers, balancer = fleet.hosts
+    with fleet, Haproxy.of(program, ONE_TIER, [f"{host.address}:{host.port}" for host in servers]) as haproxy:
+        brief = {"impact": 0, "linger": 5}
+        ids = [fleet.event("Reboot", host, notice=900, **brief) for host in servers[1:]]
+        variables: dict[str, Any] = {
+            "handle_events_hosts": f"all:!{balancer.name}",
+            "handle_events_minimum_in_service": 1,
+            "load_balancer_removal_methods": ["haproxy"],
+            "load_balancer_removal_haproxy_hosts": [balancer.name],
+            "load_balancer_removal_haproxy_socket": haproxy.socket,
+        }
+        extra_vars = ("--extra-vars", json.dumps(variables))
+        first = fleet.start("handle_events", *extra_vars)
+        first.wait_until(lambda: all(map(fleet.is_approved, ids)))
+        first.kill()
+        fleet.azure.advance(10)
+        last = fleet.event("Reboot", servers[0], notice=275, **brief)
+        second = fleet.start("handle_events", *extra_vars)
+        out = []
+        while second.is_running():
+            states = haproxy.admin_states()
+            out.append([host.name for host in servers if states[f"web/{host.name}"]])
+            if fleet.is_approved(last) and fleet.ask(servers[0]):
+                fleet.azure.advance(10)
+            second.wait_a_little()
+
+        assert second.finish() == 0, second.output
+        assert out[0] == ["host1", "host2"]
+        assert ["host0"] in out
+        assert [names for names in out if "host0" in names and len(names) > 1] == [], second.output
+        assert all(host.is_back() for host in servers)
 
 
 def test_given_one_of_two_haproxys_is_unreachable_when_a_server_is_hit_then_the_run_continues_and_names_it(

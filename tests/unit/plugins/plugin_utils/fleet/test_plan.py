@@ -974,10 +974,20 @@ def test_given_others_that_wait_then_connections_get_only_the_time_in_which_the_
     assert plan.hosts["h0"].drained_by == now + 775 - 30 - 600 - 20
 
 
-def test_given_others_that_no_haste_would_help_then_connections_have_their_time(event: MakeEvent, now: float) -> None:
+def test_given_others_that_leave_before_the_host_can_return_then_it_is_prepared_by_then(
+    event: MakeEvent, now: float
+) -> None:
     hosts = at_the_same_time(event, **SLOW)
 
     plan = make_plan(hosts, Policy(minimum_in_service="2"), now, rest=[], deferred={"h1": now + 700, "h2": now + 700})
+
+    assert plan.hosts["h0"].drained_by == now + 700 - 30
+
+
+def test_given_others_that_no_haste_would_help_then_connections_have_their_time(event: MakeEvent, now: float) -> None:
+    hosts = at_the_same_time(event, **SLOW)
+
+    plan = make_plan(hosts, Policy(minimum_in_service="2"), now, rest=[], deferred={"h1": now + 60, "h2": now + 60})
 
     assert plan.hosts["h0"].drained_by == now + 870 - 90
 

@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -252,7 +253,7 @@ def ended_run(
             run, reports = begin_turn(run, run.turn + 1), []
             continue
         if all(order.do in (Step.WATCH, Step.WAIT) for order in orders):
-            world.pass_time(LOOKS_EVERY)
+            world.pass_time(max(1, min([LOOKS_EVERY, *(order.until - world.now for order in orders if order.until)])))
         reports = []
         for order in orders:
             given += 1
@@ -537,6 +538,100 @@ def test_given_a_removal_that_nothing_confirms_when_nothing_else_prepares_the_ho
     assert ("h3", Step.STOP) in world.orders
     assert any("did not answer with 200 before the removal" in what for what in result.failures) is rests_on_probe
     assert world.is_as_before()
+
+
+def left_by_an_earlier_run(now: float, roles: Iterable[str]) -> World:
+    """A fleet in which each host is in service, hit by an event with 285 or 3,000 s of notice, evicted, or out: its
+    event is over, or is over soon, or late.
+    """
+    roles = list(roles)
+    notices = {"hit": 285.0, "far": 3000.0, "evicted": 30.0}
+    events = [
+        make_event(
+            "Preempt" if role == "evicted" else "Reboot", (f"vm_{number}",), notices.get(role), event_id=f"e{number}"
+        )
+        for number, role in enumerate(roles)
+        if role not in ("in service", "over")
+    ]
+    world = World(now, len(roles), events, minimum=len(roles) - 1)
+    world.return_seconds = 10
+    for number, role in enumerate(roles):
+        machine, event_id = world.machines[f"h{number}"], f"e{number}"
+        if role in ("over", "soon over", "late over"):
+            machine.in_rotation = machine.serving = False
+            machine.claim = {event_id}
+        if role in ("soon over", "late over"):
+            world.events[event_id] = world.events[event_id]._replace(event_status="Started", not_before=None)
+            world.ends[event_id] = now + (100 if role == "soon over" else 1000)
+    return world
+
+
+ROLES = ("in service", "over", "soon over", "late over", "hit", "far", "evicted")
+FLEETS_LEFT = sample(list(itertools.product(ROLES, repeat=4)), lambda roles: tuple(sorted(roles)))
+
+
+def test_given_hosts_that_an_earlier_run_left_out_then_whoever_can_return_in_time_is_back_before_another_leaves(
+    now: float,
+) -> None:
+    for roles in FLEETS_LEFT:
+        world = left_by_an_earlier_run(now, roles)
+        left_with: dict[str, list[str]] = {}
+
+        def look(name: str, world: World = world, left_with: dict[str, list[str]] = left_with) -> None:
+            left_with[name] = [other for other in world.machines if other != name and world.is_out(other)]
+
+        for name in world.machines:
+            world.happens[name, Step.DRAIN] = partial(look, name)
+        play(world)
+
+        assert world.hit_in_service == [], roles
+        for name, out in left_with.items():
+            role = roles[int(name[1])]
+            could_return = {"hit": ("over", "soon over"), "far": ("over", "soon over", "late over")}.get(role, ())
+            assert [other for other in out if roles[int(other[1])] in could_return] == [], (roles, name)
+
+
+def test_given_no_time_for_a_return_then_who_is_hit_leaves_first(now: float) -> None:
+    world = left_by_an_earlier_run(now, ["over", "evicted", "in service"])
+
+    play(world)
+
+    steps = [order for order in world.orders if order[1] in (Step.APPROVE, Step.RESTORE)]
+    assert steps[:2] == [("h1", Step.APPROVE), ("h0", Step.RESTORE)]
+
+
+def test_given_a_return_that_fails_then_who_is_hit_leaves_in_time(now: float) -> None:
+    world = left_by_an_earlier_run(now, ["over", "hit", "in service"])
+    world.machines["h0"].breaks_at = {Step.LEASE, Step.RESTORE}
+
+    play(world)
+
+    # Once a step has failed, nothing more is approved.
+    assert (world.approvals, world.hit_in_service) == ([], [])
+    assert world.machines["h1"].stopped_at is not None
+
+
+def test_given_a_prediction_when_hosts_return_first_then_all_is_predicted_without_a_wait(now: float) -> None:
+    world = left_by_an_earlier_run(now, ["over", "soon over", "hit", "in service"])
+    run = begin([world.read(name, None) for name in world.machines], world.policy, world.now, predicts=True)
+    reports: list[OrderReport] = []
+    done = set()
+
+    while not run.is_over:
+        run, orders = advance(run, reports, world.now)
+        done |= {order.do for order in orders}
+        if not orders:
+            break
+        reports = [OrderReport(order.host, order.do, listed=world.listed(order.host)) for order in orders]
+
+    assert run.is_over
+    assert done.isdisjoint({Step.WAIT, Step.WATCH})
+    assert {name: run.hosts[name].host_plan is not None for name in run.hosts} == {
+        "h0": True,
+        "h1": True,
+        "h2": True,
+        "h3": False,
+    }
 
 
 def test_given_something_to_be_done_after_each_batch_then_it_is_done_once_for_each_host_when_all_are_back(
