@@ -17,7 +17,6 @@ import jinja2.meta
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible.plugins.loader import lookup_loader
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
@@ -85,15 +84,9 @@ class ActionModule(ActionBase):
             # The variables of the play itself, as those below import_playbook, are not among those of its hosts.
             variables = task_vars or {}
             of_play = Templated(variables, self._templar.template)
-            find = lookup_loader.get("ansible.builtin.inventory_hostnames", loader=self._loader, templar=self._templar)
-            groups = variables["groups"]
-
-            def is_known(pattern: str) -> bool:
-                return pattern in groups or bool(find.run([pattern], variables={"groups": groups}))
-
             if arguments["in_step"] and len(variables["ansible_play_batch"]) > 1:
                 _refuse_strategy(self._task)
-            return {**result, **checked(arguments, variables["hostvars"], of_play, is_known)}
+            return {**result, **checked(arguments, variables["hostvars"], of_play)}
         # Of the types of ansible-core, nothing is wanted but what they say.
         arguments = json.loads(json.dumps(arguments, default=str))
         step = {**QUESTIONS, **STEPS}[arguments["state"]]

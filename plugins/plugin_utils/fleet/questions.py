@@ -15,7 +15,7 @@ from .os_upgrades import UpgradeOptions, decide, note_member
 from .reading import UNREADABLE
 from .status import describe_status
 from .steps import Call
-from .variables import mistakes, unmatched
+from .variables import differs, mistakes, unmatched
 
 
 def begun(call: Call) -> dict[str, Any]:
@@ -65,23 +65,24 @@ def checked(
     arguments: Mapping[str, Any],
     hostvars: Any,
     of_play: Mapping[str, Any],
-    is_known: Callable[[str], bool],
 ) -> dict[str, Any]:
     """Name what is wrong with the variables of hosts, of the play, and with the tags of the run.
 
     :param hostvars: by host, its variables of the inventory and of the command line
     :param of_play: all variables of the host that the task is for, those of its play and of its role included
-    :param is_known: whether a pattern is a group of the inventory, or matches any host
     """
     own = str(of_play["inventory_hostname"])
+    # What the play itself sets holds for all of its hosts.
+    alike = [name for name in arguments["alike"] if not differs(name, of_play, hostvars[own])]
     found = mistakes(
         [of_play if name == own else hostvars[name] for name in arguments["hosts"]],
         arguments["arguments"],
         tuple(arguments["prefixes"]),
         tuple(arguments["roles"]),
-        tuple(arguments["alike"]),
+        alike,
     )
-    found += unmatched(arguments["arguments"], of_play, is_known) + mistakes_in_tags()
+    names = [*of_play["groups"], *(name for group in of_play["groups"].values() for name in group)]
+    found += unmatched(arguments["arguments"], of_play, names) + mistakes_in_tags()
     return {"failed": True, "msg": as_plain(found)} if found else {}
 
 

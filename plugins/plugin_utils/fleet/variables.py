@@ -4,7 +4,8 @@
 """Checks all variables of a run before it touches the first host."""
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ _NEARLY = 0.85
 _CLOSE = 0.7
 # The beginning itself may be misspelt, as in handle_event_hosts. Other variables are hardly ever this close to ours.
 _MISSPELT = 0.9
+_LETTERS = re.compile(r"[^\W\d_]")
 
 _ROLES_DIRECTORY = Path(__file__).parents[3] / "roles"
 # So many hosts are named that have a mistake in common.
@@ -138,21 +140,50 @@ def _mistakes_of(
     return told + wrong
 
 
-def unmatched(own: Spec, variables: Mapping[str, Any], is_known: Callable[[str], bool]) -> list[str]:
-    """Name each part of a pattern of hosts that the inventory does not know: Ansible would only warn of it.
+def unmatched(own: Spec, variables: Mapping[str, Any], known: Collection[str]) -> list[str]:
+    """Name each part of a pattern of hosts that is probably a misspelt name of the inventory: Ansible would only warn
+    of it.
+
+    Another part that matches nothing may be right: the inventory of a cloud has a group only while a host is in it.
 
     :param own: the variables of the playbook, as an argument spec: a text or list whose name ends with `_hosts` is one
     :param variables: the variables of the play
-    :param is_known: whether a pattern is a group of the inventory, or matches any host
+    :param known: the groups and hosts of the inventory
     """
     names = [name for name, spec in own.items() if name.endswith("_hosts") and spec["type"] in ("raw", "str")]
-    return [
-        "%s: %s matches no host, and the inventory has no such group: correct it, or leave it out" % (name, part)
+    parts = [
+        (name, part, part.lstrip("!&"))
         for name in names
         if variables.get(name)
         for part in split_host_pattern(",".join(host_patterns(variables[name])))
-        if not is_known(part.lstrip("!&"))
     ]
+    return [
+        "%s: %s matches no host, and the inventory has no such group: did you mean %s?" % (name, part, meant)
+        for name, part, given in parts
+        if given not in known
+        for meant in [next((one for one in known if _is_misspelt(given, one)), "")]
+        if meant
+    ]
+
+
+def _is_misspelt(given: str, meant: str) -> bool:
+    """Whether letters of a name are in another order, or one is missing or too many. Another letter, as in zone_b, or
+    another number makes another name.
+    """
+    short, long = sorted((given, meant), key=len)
+    if _LETTERS.sub("", short) != _LETTERS.sub("", long) or len(long) - len(short) > 1:
+        return False
+    if len(short) == len(long):
+        return sorted(short) == sorted(long)
+    return any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
+
+
+def differs(name: str, variables: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether a variable has another value here than there, as far as that can be told."""
+    try:
+        return name in variables and (name not in others or str(variables[name]) != str(others[name]))
+    except AnsibleError:
+        return True
 
 
 class Templated(Mapping[str, Any]):

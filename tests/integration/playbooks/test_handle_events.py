@@ -609,6 +609,23 @@ def test_given_invalid_variables_when_run_then_all_are_named_before_any_host_is_
     assert fleet.looks(fleet.hosts[0]) == 0
 
 
+def test_given_hosts_that_are_chosen_below_import_playbook_when_it_is_imported_twice_then_each_asks_its_own(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(4)
+    name = "foghorn.azure_events.handle_events"
+    chosen = ("host0:host1:!retired", ["host2"])
+    site = fleet.path / "site.yml"
+    site.write_text(
+        yaml.safe_dump([{"import_playbook": name, "vars": {"handle_events_hosts": hosts}} for hosts in chosen])
+    )
+
+    status, run = fleet.run(str(site), "--check")
+
+    assert status == 0, run.output
+    assert [fleet.looks(host) > 0 for host in fleet.hosts] == [True, True, True, False]
+
+
 @pytest.mark.parametrize(("tag", "status"), [("of_another_play", 0), ("mistyped", 2)])
 def test_given_tags_that_choose_another_play_or_nothing_at_all_then_only_that_is_refused(
     tmp_path: Path, tag: str, status: int

@@ -111,20 +111,22 @@ def test_given_an_invalid_value_then_its_variable_is_named(variables: dict[str, 
     ("pattern", "unknown"),
     [
         ("web", []),
-        ("web1,web:!empty", ["web:!empty"]),
         ("web:!empty:&wbe", ["&wbe"]),
         (["web1", "wbe"], ["wbe"]),
+        # What a cloud's inventory does not have today.
+        ("web:!web2:!zone_b:!stopped:tag_db", []),
+        ("w*:~web[0-9]:web[0]:10.0.0.0/8", []),
         ("", []),
     ],
 )
-def test_given_a_pattern_of_hosts_then_each_part_that_the_inventory_does_not_know_is_named(
+def test_given_a_pattern_of_hosts_then_each_part_that_is_nearly_a_name_of_the_inventory_is_named(
     pattern: str | list[str], unknown: list[str]
 ) -> None:
     own = {"handle_events_hosts": {"type": "raw"}, "handle_events_expected_hosts": {"type": "int"}}
     variables = {"handle_events_hosts": pattern, "handle_events_expected_hosts": "7"}
 
-    assert unmatched(own, variables, lambda part: part in ("web", "web1", "empty")) == [
-        f"handle_events_hosts: {part} matches no host, and the inventory has no such group: correct it, or leave it out"
+    assert unmatched(own, variables, ("web", "web1", "zone_a", "empty")) == [
+        f"handle_events_hosts: {part} matches no host, and the inventory has no such group: did you mean web?"
         for part in unknown
     ]
 
