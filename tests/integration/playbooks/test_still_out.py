@@ -33,4 +33,6 @@ def test_given_what_is_undone_before_the_approval_then_it_is_done_once_more_and_
         assert run.finish() == 2, run.output
         assert not fleet.is_approved(events[1])
         assert "FAILED" not in run.report(put_back)
-        assert "web ran again, although that was undone once" in run.report(restarts)
+        # On a slow machine it runs again before its stop has been confirmed.
+        told = ("web ran again, although that was undone once", "still running although their stop succeeded: web")
+        assert any(text in run.report(restarts) for text in told)
