@@ -116,7 +116,7 @@ def traffic(directory: Path, *targets: str) -> Iterator[None]:
 def reboot(fleet: Fleet, *names: str) -> list[str]:
     """Announce a reboot of each of these machines, as soon as it is approved."""
     return [
-        fleet.event("Reboot", host, notice=7200, impact=30, linger=60) for host in fleet.hosts if host.name in names
+        fleet.event("Reboot", host, notice=72000, impact=30, linger=60) for host in fleet.hosts if host.name in names
     ]
 
 

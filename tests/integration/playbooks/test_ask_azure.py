@@ -72,7 +72,7 @@ def test_given_the_same_world_then_both_ways_of_asking_end_alike_and_a_group_tha
     reports = []
     for ask in ("machines", "azure"):
         with world(tmp_path / ask, monkeypatch) as fleet:
-            fleet.event("Reboot", fleet.hosts[0], notice=7200, impact=30, linger=60)
+            fleet.event("Reboot", fleet.hosts[0], notice=72000, impact=30, linger=60)
             status, run = handle(fleet, ask=ask)
 
             assert status == 0, run.output
@@ -183,7 +183,7 @@ def test_given_a_run_that_was_killed_then_the_next_finds_the_hosts_it_left_out_a
 ) -> None:
     with world(tmp_path, monkeypatch, count=2) as fleet:
         host = fleet.hosts[0]
-        event = fleet.event("Reboot", host, notice=7200, impact=30, linger=60)
+        event = fleet.event("Reboot", host, notice=72000, impact=30, linger=60)
         variables: dict[str, Any] = {
             "handle_events_approve_within": 86400,
             "handle_events_out_directory": str(fleet.path / "out"),

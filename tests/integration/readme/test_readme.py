@@ -87,8 +87,8 @@ def test_given_a_misspelt_word_when_install_agent_is_checked_then_it_is_named(
 def test_given_a_reboot_when_read_events_runs_as_pasted_then_it_shows_the_reboot(
     simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    simulator.event(event_type="Reboot", resources=["web_1", "web_2"], notice=3600)
-    simulator.event(event_type="Redeploy", resources=["web_0"], notice=3600)
+    simulator.event(event_type="Reboot", resources=["web_1", "web_2"], notice=36000)
+    simulator.event(event_type="Redeploy", resources=["web_0"], notice=36000)
     point_at(simulator, "web_1", monkeypatch)
 
     result = run("read_events.yml", tmp_path, simulator)
@@ -156,8 +156,8 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Rolled]:
     marker = directory / "out_of_rotation"
     script = f'echo "$0 $(date +%s.%N) $(test -e {marker} && echo out || echo in)" >> {trace}'
     with Simulator(CONFIG) as simulator:
-        reboot = simulator.event(event_type="Reboot", resources=["web_0"], notice=7200, impact=30, linger=60)
-        simulator.event(event_type="Freeze", resources=["web_1"], notice=7200)
+        reboot = simulator.event(event_type="Reboot", resources=["web_0"], notice=72000, impact=30, linger=60)
+        simulator.event(event_type="Freeze", resources=["web_1"], notice=72000)
         result = run(
             "roll.yml",
             directory,
