@@ -28,12 +28,13 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
         public Func<double> Jitter;
     }
 
-    // Which VM this is. Of its scale set and its id in Azure: empty if there is none, null if nothing was asked.
+    // Which VM this is. Of its scale set and its ids in Azure: empty if there is none, null if nothing was asked.
     public sealed class Identity
     {
         public string VmName;
         public string ScaleSet;
         public string ResourceId;
+        public string VmId;
     }
 
     public sealed class ImdsClient : IDisposable
@@ -141,6 +142,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
             return new Identity
             {
                 VmName = name, ScaleSet = TextOf(compute, "vmScaleSetName"), ResourceId = TextOf(compute, "resourceId"),
+                VmId = TextOf(compute, "vmId"),
             };
         }
 

@@ -85,6 +85,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Modules
                 ending.Result["vm_name"] = listing.Identity.VmName;
                 ending.Result["scale_set"] = listing.Identity.ScaleSet;
                 ending.Result["resource_id"] = listing.Identity.ResourceId;
+                ending.Result["vm_id"] = listing.Identity.VmId;
                 ending.Result["document_incarnation"] = listing.DocumentIncarnation;
                 ending.Result["events"] = listing.Events;
             });

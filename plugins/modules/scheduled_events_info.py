@@ -85,6 +85,14 @@ resource_id:
   type: str
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/blue/providers/Microsoft.Compute/virtualMachines/web_0
+vm_id:
+  description:
+    - The unique id of this VM. A VM that is created again under the same name has another one. Empty if the metadata
+      service does not return it.
+    - V(none) if O(vm_name) was given, because the module does not ask for it then.
+  returned: success
+  type: str
+  sample: 3f0c5c0e-3c5e-4b0e-9d6f-0f4c2a1d9b11
 document_incarnation:
   description:
     - Changes whenever the events of this VM's set change.

@@ -87,6 +87,8 @@ class Identity(NamedTuple):
     """The name of its scale set; empty if it is in none."""
     resource_id: str = ""
     """Its id in Azure, which tells it from VMs of the same name in other resource groups; empty if it was not told."""
+    vm_id: str = ""
+    """Its unique id, which a VM that is made again under the same name does not have; empty if it was not told."""
 
 
 class ImdsClient:
@@ -200,7 +202,7 @@ class ImdsClient:
         name = compute.get("name")
         if not isinstance(name, str) or not name:
             raise DocumentError("IMDS at %s does not say the name of this VM: set vm_name" % self.endpoint)
-        others = [compute.get(key) for key in ("vmScaleSetName", "resourceId")]
+        others = [compute.get(key) for key in ("vmScaleSetName", "resourceId", "vmId")]
         return Identity(harmless_word(name), *(harmless_word(one) if isinstance(one, str) else "" for one in others))
 
     def _unusable(self, error: DocumentError) -> DocumentError:

@@ -54,6 +54,8 @@ class Listing(NamedTuple):
     resource_id: Optional[str]
     """Its id in Azure. Empty if the metadata service does not know it, None if the VM was not asked for its identity.
     """
+    vm_id: Optional[str]
+    """Its unique id, as above. A VM that is made again under the same name has another one."""
     document_incarnation: int
     events: List[EventDict]
 
@@ -93,12 +95,12 @@ def list_events(
     :raises ImdsError, DocumentError: see `ImdsClient`
     """
     identity, document = _read(client, connection, Deadline(connection.timeout, clocks.monotonic))
-    vm_name, scale_set, resource_id = identity
+    vm_name, scale_set, resource_id, vm_id = identity
     events = _choose(document, selection, vm_name)
     if vm_names:
         events = affecting_any_of(events, vm_names)
     listed = _as_dicts(events, vm_name, clocks.utc_now())
-    return Listing(vm_name, scale_set, resource_id, document.incarnation, listed)
+    return Listing(vm_name, scale_set, resource_id, vm_id, document.incarnation, listed)
 
 
 def approve_events(
@@ -125,7 +127,7 @@ def approve_events(
     :raises ImdsError, DocumentError: see `ImdsClient`
     """
     deadline = Deadline(connection.timeout, clocks.monotonic)
-    (vm_name, _scale_set, _resource_id), document = _read(client, connection, deadline)
+    (vm_name, *_others), document = _read(client, connection, deadline)
     chosen = _choose(document, selection, vm_name)
     judgement = judge(chosen, for_vm(vm_name), scope)
     if judgement.refused:
@@ -190,8 +192,8 @@ def approve_events(
 
 def _read(
     client: ImdsClient, connection: ConnectionOptions, deadline: Deadline
-) -> Tuple[Tuple[str, Optional[str], Optional[str]], Document]:
-    identity = (connection.vm_name, None, None) if connection.vm_name else client.read_identity(deadline)
+) -> Tuple[Tuple[str, Optional[str], Optional[str], Optional[str]], Document]:
+    identity = (connection.vm_name, None, None, None) if connection.vm_name else client.read_identity(deadline)
     return identity, client.read_document(deadline)
 
 

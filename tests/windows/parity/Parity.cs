@@ -271,7 +271,7 @@ namespace Parity
 
         private static List<object> Named(Identity identity)
         {
-            return new List<object> { identity.VmName, identity.ScaleSet, identity.ResourceId };
+            return new List<object> { identity.VmName, identity.ScaleSet, identity.ResourceId, identity.VmId };
         }
 
         private static Selection Chosen(Fields fields)

@@ -148,15 +148,16 @@ class TestTheRequest:
         with dialogue(clock, ok({"name": "web_0", "vmScaleSetName": value})) as (_imds, client):
             assert client.read_identity(limit(clock)).scale_set == scale_set
 
-    @pytest.mark.parametrize(("value", "resource_id"), [("/subscriptions/s", "/subscriptions/s"), (None, ""), (7, "")])
-    def test_the_resource_id_comes_with_the_name(self, clock: FakeClock, value: Any, resource_id: str) -> None:
-        with dialogue(clock, ok({"name": "web_0", "resourceId": value})) as (_imds, client):
-            assert client.read_identity(limit(clock)).resource_id == resource_id
+    @pytest.mark.parametrize(("value", "its_id"), [("/subscriptions/s", "/subscriptions/s"), (None, ""), (7, "")])
+    def test_the_ids_come_with_the_name(self, clock: FakeClock, value: Any, its_id: str) -> None:
+        with dialogue(clock, ok({"name": "web_0", "resourceId": value, "vmId": value})) as (_imds, client):
+            identity = client.read_identity(limit(clock))
+            assert (identity.resource_id, identity.vm_id) == (its_id, its_id)
 
     def test_who_this_vm_is_comes_from_the_instance_metadata(self, clock: FakeClock) -> None:
         with dialogue(clock, compute("web_0"), compute("web_0")) as (imds, client):
             assert client.read_compute(limit(clock)) == {"name": "web_0", "location": "westeurope"}
-            assert client.read_identity(limit(clock)) == ("web_0", "", "")
+            assert client.read_identity(limit(clock)) == ("web_0", "", "", "")
 
         assert imds.requests[0].target == "/metadata/instance/compute?api-version=2021-12-13"
         assert imds.requests[0].headers.get_all("Metadata") == ["true"]
@@ -664,7 +665,7 @@ class TestTheTimeLimit:
             compute("web_0")(handler)
 
         with dialogue(clock, lost(clock, 10), lost(clock, 20), answer_late) as (imds, client):
-            assert client.read_identity(limit(clock)) == ("web_0", "", "")
+            assert client.read_identity(limit(clock)) == ("web_0", "", "", "")
 
         assert len(imds.requests) == 3
 
