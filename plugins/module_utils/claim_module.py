@@ -51,6 +51,7 @@ def claim_arguments() -> ArgumentSpec:
         "seen": {"type": "list", "elements": "str"},
         "tried": {"type": "dict", "default": {}},
         "records": {"type": "list", "elements": "str", "default": []},
+        "vm": {"type": "dict", "options": {"resource_id": {"type": "str"}, "vm_id": {"type": "str"}}},
     }
 
 
@@ -106,11 +107,13 @@ def run_claim_info(module: AnsibleModule) -> None:
 def _change(module: AnsibleModule, now: float) -> Tuple[State, State]:
     directory = module.params["directory"]
     state = module.params["state"]
+    said = module.params["vm"] or {}
+    vm = claims.Vm(said.get("resource_id") or "", said.get("vm_id") or "")
     if module.check_mode or (state == RELEASED and not os.path.isdir(directory)):
-        before = claims.read(directory)
+        before = claims.of_vm(claims.read(directory), vm, directory)
         return before, _next(module.params, before, now)
     with claims.locked(directory):
-        before = claims.read(directory)
+        before = claims.of_vm(claims.read(directory), vm, directory)
         after = _next(module.params, before, now)
         claims.write(directory, after, module.params["records"])
     return before, after
@@ -154,6 +157,7 @@ def _as_result(state: State, now: float) -> Dict[str, Any]:
         "lease": state.holder(now),
         "claims": dict(state.claims),
         "tried": dict(state.tried),
+        "vm": dict(state.vm._asdict()),
         "boot_id": claims.boot_id(),
         "now": now,
     }

@@ -29,9 +29,12 @@ _LOCK_INTERVAL = 0.05
 _LARGEST_FILE = 1024 * 1024
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _LONGEST_TEXT = 200
+_LONGEST_ID = 300
 _MOST_IDS = 100
 # Seconds. No event is announced for longer ahead than a week.
 _LONGEST_ATTEMPT = 8 * 86400.0
+# The owner whose claim the playbook handle_events restores.
+BY_EVENT = "handle_events"
 # For callers that know no other run to be alive: any lease is taken over.
 ANY = "any"
 
@@ -42,6 +45,19 @@ class ClaimError(Exception):
 
 class Leased(ClaimError):
     """Another run is at work on the machine."""
+
+
+class Shared(ClaimError):
+    """The directory is that of another VM."""
+
+
+class Vm(NamedTuple):
+    """Whose the claims are, as the metadata service says."""
+
+    resource_id: str = ""
+    """Its id in Azure. A VM that is made again under the same name has the same one. Empty: unknown."""
+    vm_id: str = ""
+    """Its unique id, which that VM does not have. Empty: unknown."""
 
 
 class Run(NamedTuple):
@@ -87,10 +103,17 @@ class State(NamedTuple):
     """
     tried: Mapping[str, Dict[str, Any]] = {}
     """By the id of an event for which the machine was taken out in vain: `at` and `reason`."""
+    vm: Vm = Vm()
+    """Whose they are."""
 
     def as_dict(self) -> Dict[str, Any]:
         """Write it."""
-        return {"lease": self.lease, "claims": dict(self.claims), "tried": dict(self.tried)}
+        return {
+            "lease": self.lease,
+            "claims": dict(self.claims),
+            "tried": dict(self.tried),
+            "vm": dict(self.vm._asdict()),
+        }
 
     def holder(self, now: float) -> Optional[Dict[str, Any]]:
         """The lease in force."""
@@ -132,7 +155,9 @@ def read(directory: str) -> State:
     try:
         with open_own_directory(directory) as place:
             content = json.loads(place.read(FILE, _LARGEST_FILE))
-        state = State(content["lease"], content["claims"], content["tried"])
+        vm = content.get("vm") or {}
+        vm = Vm(str(vm.get("resource_id") or ""), str(vm.get("vm_id") or ""))
+        state = State(content["lease"], content["claims"], content["tried"], vm)
         if state.lease is not None:
             state.lease["until"] = float(state.lease["until"])
         return state._replace(
@@ -149,6 +174,29 @@ def read(directory: str) -> State:
         raise ClaimError(
             "%s is damaged: %s. Make sure that the machine is in rotation, then delete the file" % (path, error)
         ) from error
+
+
+def of_vm(state: State, vm: Vm, directory: str) -> State:
+    """What of it is about this VM.
+
+    What somebody wanted of a VM that had its name and its disk before is wanted of this one no longer: what was taken
+    out is restored by the next run of handle_events. The directory of any other VM is refused, because that one may be
+    alive, and share the directory with this one.
+
+    :raises Shared: if it is that of another VM
+    """
+    theirs = state.vm
+    if theirs.resource_id and vm.resource_id and theirs.resource_id.lower() != vm.resource_id.lower():
+        raise Shared(
+            "%s is the directory of another VM, %s. Set handle_events_state_directory to a directory that each VM has"
+            " for itself; or, if the disk came from that VM, make sure that this one is in rotation, and delete the"
+            " directory" % (directory, harmless_line(theirs.resource_id, _LONGEST_ID))
+        )
+    if theirs.vm_id and vm.vm_id and theirs.vm_id.lower() != vm.vm_id.lower():
+        left = next(iter(state.claims.values()), None)
+        noted = {BY_EVENT: dict(left, is_final=False, left_out_at=None)} if left else {}
+        state = State(claims=noted)
+    return state._replace(vm=Vm(vm.resource_id or theirs.resource_id, vm.vm_id or theirs.vm_id))
 
 
 def lease(state: State, run: Run, seconds: float, now: float, take_over: str = "", is_returning: bool = False) -> State:

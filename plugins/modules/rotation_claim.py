@@ -125,6 +125,19 @@ options:
     type: list
     elements: str
     default: []
+  vm:
+    description:
+      - Which VM the machine is, so that the claims of another VM are not taken for its own. Without it, they are.
+      - Claims of a VM that had the same O(vm.resource_id) before are void, but for one of V(handle_events), which says
+        that there is something to restore. The directory of any other VM is refused.
+    type: dict
+    suboptions:
+      resource_id:
+        description: Its resource id in Azure.
+        type: str
+      vm_id:
+        description: Its unique id, which a VM that is created again under the same name does not have.
+        type: str
 attributes:
   check_mode:
     support: full
@@ -207,6 +220,13 @@ others:
   type: list
   elements: str
   sample: [by_hand]
+vm:
+  description: The VM whose claims they are, as O(vm). Empty where it is not known.
+  returned: success
+  type: dict
+  sample:
+    resource_id: /subscriptions/0/resourceGroups/b/providers/Microsoft.Compute/virtualMachines/web_0
+    vm_id: 3f0c5c0e-3c5e-4b0e-9d6f-0f4c2a1d9b11
 boot_id:
   description: An id that changes at each boot of the machine.
   returned: success

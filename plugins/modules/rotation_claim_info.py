@@ -73,6 +73,13 @@ tried:
   returned: success
   type: dict
   sample: {602d9444-d2cd-49c7-8624-8643e7171297: {at: 1789840800.1, reason: "web1: these services did not stop: web"}}
+vm:
+  description: The VM whose claims they are, as RV(foghorn.azure_events.rotation_claim#module:vm).
+  returned: success
+  type: dict
+  sample:
+    resource_id: /subscriptions/0/resourceGroups/b/providers/Microsoft.Compute/virtualMachines/web_0
+    vm_id: 3f0c5c0e-3c5e-4b0e-9d6f-0f4c2a1d9b11
 boot_id:
   description: An id that changes at each boot of the machine.
   returned: success

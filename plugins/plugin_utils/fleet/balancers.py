@@ -35,6 +35,8 @@ class Balancers(NamedTuple):
     """Settings that are probably mistakes, in words."""
     unknown: Mapping[str, str] = {}
     """By host, the step that would fail because a balancer does not know the host, in words."""
+    reborn: Sequence[str] = ()
+    """Hosts that a balancer keeps out because a run had taken out another VM that was in their place before."""
 
 
 class _Server(NamedTuple):
@@ -44,6 +46,8 @@ class _Server(NamedTuple):
     name: str
     is_up: bool
     is_backup: bool
+    is_set_out: bool
+    """Whether it is drained or in maintenance."""
 
 
 def pool_group(pool: str) -> str:
@@ -56,6 +60,7 @@ def read_balancers(
     answers: Sequence[Mapping[str, Any]],
     azure: Mapping[str, Any] | None = None,
     beyond: Mapping[str, str] | None = None,
+    records: Mapping[str, Sequence[str]] | None = None,
 ) -> Balancers:
     """Put together what balancers say.
 
@@ -65,6 +70,7 @@ def read_balancers(
     :param azure: what vm_pool_info returned of the hosts; None if Azure was not asked
     :param beyond: by the hosts that a limit leaves out of the run, their groups: where no balancer was asked, they
         count
+    :param records: by the hosts of `kept_out`, of which VMs the balancers have records, by the unique ids
     """
     servers, remarks = _read_servers(answers)
     places = {host["name"]: _places(host["haproxy"], servers) for host in hosts if host.get("haproxy")}
@@ -119,13 +125,19 @@ def read_balancers(
             of_group = [name for name, group in (beyond or {}).items() if group == (host.get("group") or "")]
             beside.setdefault(host["name"], []).extend(of_group)
     served = _served_by(hosts)
+    reborn = _reborn(hosts, records or {})
+    remarks += [
+        "%s: HAProxy still keeps out the VM that was in its place before: its server is restored" % name
+        for name in reborn
+    ]
     return Balancers(
         groups=groups,
         beside={name: others for name, others in beside.items() if others},
         down=[
             host["name"]
             for host in hosts
-            if _is_down(host, [*(places.get(host["name"]) or {}).values(), *in_pools.get(host["name"], ())])
+            if host["name"] not in reborn
+            and _is_down(host, [*(places.get(host["name"]) or {}).values(), *in_pools.get(host["name"], ())])
         ],
         alone={
             host["name"]: _why_alone(served[host["name"]])
@@ -134,7 +146,36 @@ def read_balancers(
         },
         remarks=remarks,
         unknown=unknown,
+        reborn=reborn,
     )
+
+
+def kept_out(hosts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """The hosts that have answered, and that a balancer keeps out although nobody is known to have taken them out.
+
+    :param hosts, answers: as `read_balancers` has them
+    :returns: for each balancer of each the `name` and `socket` of the balancer, the `host` and its `server`
+    """
+    found = []
+    for host in hosts:
+        asked = {one["name"]: one["socket"] for one in (host.get("haproxy") or {}).get("balancers", ())}
+        for balancer, servers in _read_servers(answers)[0].items() if asked and not _is_explained(host) else ():
+            if balancer in asked and any(one.is_set_out for one in _of_host(host["haproxy"], servers)):
+                server = host["haproxy"]["server"]
+                found.append(
+                    {"name": balancer, "socket": asked[balancer], "host": str(host["name"]), "server": str(server)}
+                )
+    return found
+
+
+def _reborn(hosts: Sequence[Mapping[str, Any]], records: Mapping[str, Sequence[str]]) -> list[str]:
+    """The hosts of whose server the record is that of a VM that is none of these hosts."""
+    alive = {str(host.get("vm_id") or "").lower() for host in hosts}
+    return [
+        str(host["name"])
+        for host in hosts
+        if host.get("vm_id") and any(vm_id and vm_id.lower() not in alive for vm_id in records.get(host["name"], ()))
+    ]
 
 
 def find_places(
@@ -157,7 +198,13 @@ def _read_servers(answers: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[
         balancer = str(answer["__balancer"]["name"])
         try:
             servers[balancer] = [
-                _Server(str(one["backend"]), str(one["server"]), _is_up(one), bool(one.get("is_backup")))
+                _Server(
+                    str(one["backend"]),
+                    str(one["server"]),
+                    _is_up(one),
+                    bool(one.get("is_backup")),
+                    one["effective_state"] != "ready",
+                )
                 for one in answer.get("servers") or ()
             ]
         except (AttributeError, LookupError, TypeError) as error:
@@ -176,6 +223,7 @@ def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:
     return dict(
         host,
         groups=[] if name in balancers.alone else list(groups),
+        was_left=bool(host.get("was_left")) or name in balancers.reborn,
         beside=list(balancers.beside.get(name, ())),
         is_down=name in balancers.down,
         left_alone=balancers.alone.get(name, ""),
@@ -204,9 +252,17 @@ def _places(haproxy: Mapping[str, Any], servers: Mapping[str, Sequence["_Server"
     return {
         (one.backend, balancer["name"]): one.is_up
         for balancer in haproxy["balancers"]
-        for one in servers.get(balancer["name"], ())
-        if one.name == haproxy["server"] and (not haproxy["backends"] or one.backend in haproxy["backends"])
+        for one in _of_host(haproxy, servers.get(balancer["name"], ()))
     }
+
+
+def _of_host(haproxy: Mapping[str, Any], servers: Sequence["_Server"]) -> list["_Server"]:
+    """Those of the servers that are the host."""
+    return [
+        one
+        for one in servers
+        if one.name == haproxy["server"] and (not haproxy["backends"] or one.backend in haproxy["backends"])
+    ]
 
 
 def _beside(
@@ -261,8 +317,11 @@ def _is_down(host: Mapping[str, Any], is_served: Sequence[bool]) -> bool:
 
     :param is_served: by each of its backends and pools
     """
-    is_explained = host.get("was_left") or host.get("is_drained") or host.get("leased") or host.get("agent")
-    return bool(is_served) and not any(is_served) and not is_explained
+    return bool(is_served) and not any(is_served) and not _is_explained(host)
+
+
+def _is_explained(host: Mapping[str, Any]) -> bool:
+    return any(host.get(reason) for reason in ("was_left", "is_drained", "leased", "agent"))
 
 
 def _served_by(hosts: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:

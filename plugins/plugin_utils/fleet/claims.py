@@ -14,11 +14,11 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ...module_utils.claims import BY_EVENT, State, Vm, of_vm
 from ...module_utils.scheduled_events.text import plain
 from .clocks import as_utc
 from .host import Attempt
 
-BY_EVENT = "handle_events"
 BY_HAND = "by_hand"
 _IN_WORDS = {BY_EVENT: "for maintenance", BY_HAND: "by hand"}
 
@@ -155,6 +155,25 @@ def lease_view(
             for event_id, at in ((mine or {}).get("seen") or {}).items()
         },
     )
+
+
+def of_this_vm(found: Found, vm: Mapping[str, Any]) -> Found:
+    """What was found on a host, as far as it is about this VM, see `of_vm`.
+
+    :param vm: the `resource_id` and the `vm_id` that the host says it has, each as far as it is known
+    :raises Shared: if it is that of another VM
+    """
+    whose = found.get("vm") or {}
+    state = of_vm(
+        State(found.get("lease"), found["claims"], found.get("tried") or {}, _read_vm(whose)),
+        _read_vm(vm),
+        "handle_events_state_directory",
+    )
+    return {**found, "lease": state.lease, "claims": state.claims, "tried": state.tried}
+
+
+def _read_vm(vm: Mapping[str, Any]) -> Vm:
+    return Vm(str(vm.get("resource_id") or ""), str(vm.get("vm_id") or ""))
 
 
 def describe_others(claims: Mapping[str, Mapping[str, Any]], owner: str) -> str:

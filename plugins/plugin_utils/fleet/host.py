@@ -103,6 +103,8 @@ class Host(NamedTuple):
     """What would fail on it if it were hit, in words, as far as that can be known beforehand."""
     remarks: tuple[str, ...] = ()
     """What is probably a mistake on it, in words."""
+    is_seen: bool = True
+    """Whether a balancer or a check says at its return that it is in rotation, and does not only take it for that."""
     demand: Demand | None = None
     """The demand for it. A host with a demand has no events."""
     not_demanded: str = ""

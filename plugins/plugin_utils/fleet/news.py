@@ -78,7 +78,9 @@ def _done(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupSt
     elif before.step is Step.MOVE and not run.predicts:
         yield str((host.progress or {}).get("outcome", ""))
     if host.result.restored and not before.result.restored:
-        yield "back in rotation (%s)" % _counted(host, groups)
+        is_seen = host.reading.is_seen or before.step is Step.SEE_BACK
+        what = "back in rotation" if is_seen else "restored, and nobody was asked whether it is in rotation"
+        yield "%s (%s)" % (what, _counted(host, groups))
     elif host.result.stays_out and not before.result.stays_out:
         yield "stays out %s" % host.result.stays_out
 

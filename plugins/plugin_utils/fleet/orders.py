@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from ...module_utils.claims import Shared
 from ...module_utils.scheduled_events.document import event_as_dict
 from ...module_utils.scheduled_events.event import Event
+from ...module_utils.scheduled_events.text import plain
 from ..trust import describe_forgery, forged
 from .balancers import Balancers, of_host
-from .claims import describe_others, lease_view, view_as_dict
+from .claims import describe_others, lease_view, of_this_vm, view_as_dict
 from .demand import NO_LIMIT, Demand, DemandKind
 from .host import Host
 from .policy import start_of
@@ -117,12 +119,22 @@ def view_asked(asked: Raw, run: Raw) -> dict[str, Any]:
 
     :param asked: what ask.yml says of it
     :param run: this run, see `describe_run`
+    :raises Shared: if what is written down on it is about another VM
     """
     found, lease = asked.get("found") or {}, asked.get("lease") or {}
-    if "claims" not in found:
+    if found.get("claims") is None:
         return {}
+    found = of_this_vm(found, lease.get("vm") or {})
     view = lease_view(found, str(lease["owner"]), run, bool(lease["breaks"]), float(lease["left_out_for"]))
     return view_as_dict(view)
+
+
+def _view_or_refusal(asked: Raw, run: Raw) -> tuple[dict[str, Any], str]:
+    """How a run stands to a host; or why its claims are none of its own, in words."""
+    try:
+        return view_asked(asked, run), ""
+    except Shared as error:
+        return {}, str(error)
 
 
 def note_asked(name: str, asked: Raw, run: Raw) -> dict[str, Any]:
@@ -137,10 +149,12 @@ def note_asked(name: str, asked: Raw, run: Raw) -> dict[str, Any]:
     policy = {} if forgery else asked.get("policy") or {}
     variables = {} if forgery else asked.get("variables") or {}
     try:
+        view, refused = _view_or_refusal(asked, run)
+        answer = {"msg": refused} if refused else answer
         reading = note_host(
             name,
             answer=answer,
-            lease_view=view_asked(asked, run),
+            lease_view=view,
             traces=tuple(asked.get("traces") or ()),
             is_marked=bool(asked.get("is_marked")),
             agent=asked.get("agent") or {},
@@ -239,7 +253,14 @@ def _read_watch(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
 
 def _read_return(report: OrderReport, raw: Raw, _answer: Raw) -> OrderReport:
     by_others = describe_others(raw.get("claims") or {}, str(raw.get("owner")))
-    return report._replace(refused="" if report.failure else by_others)
+    if report.failure or by_others:
+        # Of one that was left as it is, no balancer was asked.
+        return report._replace(refused="" if report.failure else by_others)
+    kept_out = "; ".join(map(str, raw.get("kept_out") or ()))
+    return report._replace(
+        refused="in HAProxy: %s" % plain(kept_out) if kept_out else "",
+        warnings=tuple("not in rotation at %s" % plain(str(one)) for one in raw.get("partly_out") or ()),
+    )
 
 
 def _read_release(report: OrderReport, _raw: Raw, _answer: Raw) -> OrderReport:

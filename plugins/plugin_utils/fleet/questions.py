@@ -6,6 +6,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...module_utils.claims import Shared
 from ...module_utils.scheduled_events.text import as_plain, plain
 from ..tags import mistakes_in_tags
 from .claims import describe_run
@@ -23,6 +24,8 @@ def begun(call: Call) -> dict[str, Any]:
     run = describe_run(call.arguments["playbook"], call.arguments["job"])
     try:
         return {"run": run, "lease_view": view_asked(call.arguments, run)}
+    except Shared as error:
+        raise PlanError(str(error)) from error
     except UNREADABLE as error:
         raise PlanError("what the host has answered cannot be read: %s" % error) from error
 

@@ -151,6 +151,7 @@ def describe_reading(
         "haproxy": _haproxy(name, variables, removal),
         "methods": list(removal["methods"]),
         "is_confirmed": bool(variables.get("health_probe_url")),
+        "is_seen": _is_seen(variables, removal["methods"]),
         "minimum": policy.get("minimum_in_service"),
         "expected": policy.get("expected_hosts"),
         "policy": policy,
@@ -160,6 +161,7 @@ def describe_reading(
         "refused": "",
         "is_off": is_off(variables),
         "resource_id": answer.get("resource_id"),
+        "vm_id": answer.get("vm_id"),
         "clock": {"asked_at": found["asked_at"], "answered_at": found["answered_at"], "said": found["now"]}
         if found and "asked_at" in found and "now" in found
         else {},
@@ -206,6 +208,17 @@ def _is_idle(agent: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> b
     """Whether an agent says that it has nothing to do for these events: then it approves none of them."""
     idle = {str(event["event_id"]).lower() for event in agent.get("events", ()) if event.get("nothing_configured")}
     return bool(events) and all(str(event["event_id"]).lower() in idle for event in events)
+
+
+def _is_seen(variables: Mapping[str, Any], methods: Sequence[str]) -> bool:
+    """Whether each way back into rotation ends with a look at whether it was one."""
+    says = {
+        "health_probe": bool(variables.get("health_probe_url")),
+        "haproxy": bool(variables.get("haproxy_hosts")),
+        "command": bool(variables.get("commands_say")),
+    }
+    ways = [says.get(method, True) for method in methods if method in (*says, *_BALANCERS)]
+    return bool(ways) and all(ways)
 
 
 def _seconds(variables: Mapping[str, Any], removal: Mapping[str, Any]) -> dict[str, float]:
@@ -311,6 +324,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         seen={str(event_id): float(ago) for event_id, ago in (content.get("seen") or {}).items()},
         is_prepared=bool(content.get("is_prepared", True)),
         rests_on_probe=bool(content.get("rests_on_probe")),
+        is_seen=bool(content.get("is_seen", True)),
         idle_agent=bool(content.get("idle_agent")),
         would_fail=tuple(map(str, content.get("would_fail") or ())),
         remarks=tuple(map(str, content.get("remarks") or ())),

@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...module_utils.claims import BY_EVENT, Shared
 from ...module_utils.scheduled_events.text import plain
 from .agent import has_taken_out
-from .claims import BY_EVENT, BY_HAND, Found, LeaseView, is_alive, lease_view
+from .claims import BY_HAND, Found, LeaseView, is_alive, lease_view, of_this_vm
 from .host import describe_attempt
 from .reading import UNREADABLE
 from .silence import explain
@@ -53,6 +54,10 @@ def _describe(
     answer: Mapping[str, Any] | None,
     inventory: Sequence[str],
 ) -> list[str]:
+    try:
+        found = of_this_vm(found, answer or {})
+    except Shared as error:
+        return ["%s: nothing is known: %s" % (name, plain(str(error)))]
     view = lease_view(found)
     lines = ["%s: out %s" % (name, claim) for claim in view.claimed]
     if agent and has_taken_out(agent):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -166,3 +167,50 @@ def test_given_haproxy_counts_the_servers_when_azure_is_asked_then_only_those_ar
         assert '"backend web: 2 of 2 in service, 1 must stay"' in run.output
         assert '"backend app: 1 of 2 in service, 1 must stay"' in run.output
         assert '"Batch 1 of 1: host0"' in run.output
+
+
+def test_given_hosts_that_are_renamed_or_made_again_when_run_again_then_each_server_is_restored_or_named(
+    program: Path, tmp_path: Path
+) -> None:
+    vms = [
+        {"name": f"vm_{number}", "address": f"127.0.33.{number + 1}", "availability_set": "web"} for number in range(5)
+    ]
+    again = {"name": "vm_2_again", "address": "127.0.33.99", "availability_set": "web"}
+    fleet = Fleet(tmp_path, 33, 5, vms=[*vms, again])
+    renamed, other, made_again, lost, balancer = fleet.hosts
+    with fleet, Haproxy.of(program, TIERS, [f"{host.address}:{host.port}" for host in fleet.hosts[:4]]) as haproxy:
+        haproxy.ask("set server web/host0 weight 30")
+        events = [fleet.event("Reboot", host, notice=600, impact=0) for host in (renamed, made_again)]
+        variables: dict[str, Any] = {
+            "handle_events_hosts": f"all:!{balancer.name}",
+            "load_balancer_removal_methods": ["haproxy"],
+            "load_balancer_removal_haproxy_hosts": [balancer.name],
+            "load_balancer_removal_haproxy_socket": haproxy.socket,
+        }
+        first = fleet.start("handle_events", "--extra-vars", json.dumps(variables))
+        first.wait_until(lambda: all(fleet.is_approved(event) for event in events))
+        first.kill()
+        fleet.azure.advance(2000)
+        # Another plugin of the inventory gives one its full name, and its old name to the other.
+        renamed.name, other.name = "host0.example.com", "host0"
+        # The disk of one is new, and what the balancer has of it is left.
+        for path in made_again.state.iterdir():
+            if not path.name.startswith("haproxy_"):
+                path.unlink()
+        made_again.variables["handle_events_endpoint"] = fleet.azure.imds["vm_2_again"]
+        subprocess.run(made_again.service("start"), check=True)
+        # And of one, nobody has written down how it was.
+        lost.claim("handle_events")
+        haproxy.ask("set server app/host3 state maint")
+
+        status, run = fleet.run(
+            "handle_events", "--extra-vars", json.dumps({**variables, "handle_events_break_leases": True})
+        )
+
+        assert status == 0, run.output
+        assert haproxy.admin_states() == {"web/host0": 0, "web/host1": 0, "app/host2": 0, "app/host3": 1}, run.output
+        assert haproxy.ask("get weight web/host0").startswith("30 ")
+        for host in (renamed, made_again):
+            assert f'"{host.name}: no event: no event is pending any more; restored"' in run.text
+        assert f"still out in HAProxy: {balancer.name}: app/host3 is in maintenance" in run.text
+        assert not any(host.state.exists() for host in fleet.hosts)

@@ -18,7 +18,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.claims import
     ClaimRequest,
     Leased,
     Run,
+    Shared,
     State,
+    Vm,
 )
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
@@ -358,3 +360,49 @@ def test_given_many_at_once_when_they_claim_and_give_up_then_none_undoes_what_an
     assert list(claims.read(str(directory)).claims) == ["mine"]
     for other in others:
         other.close()
+
+
+WEB_0 = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/web_0"
+
+
+def claimed_by(directory: Path, vm: Vm) -> State:
+    """A machine that is claimed by two, of which one waits for its deletion."""
+
+    def change(state: State) -> State:
+        state = claims.lease(claims.of_vm(state, vm, str(directory)), FIRST, 60, NOW)
+        for owner in ("by_hand", "handle_os_upgrades"):
+            state = claims.claim(state, FIRST, ClaimRequest(owner, is_final=True, left_out=True), NOW)
+        return state
+
+    return keep(directory, change)
+
+
+def test_given_claims_of_another_vm_when_a_vm_finds_them_then_they_are_refused_with_both_remedies(
+    directory: Path,
+) -> None:
+    claimed_by(directory, Vm(WEB_0, "1"))
+
+    with pytest.raises(Shared, match=r"directory of another VM, .*/web_0\. Set handle_events_state_directory .*delete"):
+        claims.of_vm(claims.read(str(directory)), Vm(WEB_0.replace("web_0", "web_1"), "2"), str(directory))
+
+
+def test_given_claims_of_an_earlier_life_when_its_vm_is_made_again_then_there_is_only_something_to_restore(
+    directory: Path,
+) -> None:
+    claimed_by(directory, Vm(WEB_0, "1"))
+
+    state = claims.of_vm(claims.read(str(directory)), Vm(WEB_0.upper(), "2"), str(directory))
+
+    assert (list(state.claims), state.lease) == (["handle_events"], None)
+    assert not state.claims["handle_events"]["is_final"]
+    assert state.claims["handle_events"]["left_out_at"] is None
+    assert state.vm == Vm(WEB_0.upper(), "2")
+
+
+@pytest.mark.parametrize("vm", [Vm(), Vm(WEB_0.upper(), "A-1"), Vm(vm_id="a-1")])
+def test_given_claims_of_a_vm_when_it_or_nobody_knows_which_reads_them_then_they_are_as_before(
+    directory: Path, vm: Vm
+) -> None:
+    before = claimed_by(directory, Vm(WEB_0, "a-1"))
+
+    assert claims.of_vm(claims.read(str(directory)), vm, str(directory)).claims == before.claims

@@ -7,7 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import of_host, read_balancers
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import (
+    kept_out,
+    of_host,
+    read_balancers,
+)
 
 
 def web(name: str, balancers: tuple[str, ...] = ("lb1", "lb2"), **details: Any) -> dict[str, Any]:
@@ -304,3 +308,33 @@ def test_given_a_host_that_its_pool_has_down_then_it_is_down_unless_it_was_taken
 def test_given_hosts_beyond_a_limit_then_they_count_in_a_group_that_no_balancer_reports() -> None:
     hosts = [{"name": "a"}, {"name": "b", "group": "web"}, web("c", ("lb1",))]
     assert beside(hosts, answer("lb1", "web/c"), beyond={"x": "", "y": "web"}) == {"a": ["x"], "b": ["y"], "c": []}
+
+
+@pytest.mark.parametrize(
+    ("details", "recorded", "is_reborn"),
+    [
+        ({"vm_id": "NEW"}, ["old"], True),
+        # Its own record, without its own claim: whoever replaces its disk restores it.
+        ({"vm_id": "OLD"}, ["old"], False),
+        ({"vm_id": "NEW"}, ["other"], False),
+        ({"vm_id": "NEW"}, [""], False),
+        ({"vm_id": ""}, ["old"], False),
+        ({"vm_id": "NEW"}, [], False),
+    ],
+)
+def test_given_a_server_that_is_kept_out_for_a_vm_that_is_none_of_the_hosts_then_its_host_is_restored(
+    details: dict[str, Any], recorded: list[str], is_reborn: bool
+) -> None:
+    host, other = web("a", ("lb1",), **details), web("b", ("lb1",), vm_id="other")
+    answers = [{"__balancer": {"name": "lb1"}, "servers": [server("web/a", "drain"), server("web/b")]}]
+
+    assert kept_out([host, other], answers) == [{"name": "lb1", "socket": "", "host": "a", "server": "a"}]
+    known = of_host(host, read_balancers([host, other], answers, records={"a": recorded}))
+    assert (known["was_left"], known["is_down"]) == (is_reborn, not is_reborn)
+
+
+@pytest.mark.parametrize("reason", ["was_left", "is_drained", "leased", "agent"])
+def test_given_a_server_that_somebody_is_known_to_keep_out_then_no_record_of_it_is_looked_for(reason: str) -> None:
+    answers = [{"__balancer": {"name": "lb1"}, "servers": [server("web/a", "drain")]}]
+
+    assert kept_out([web("a", ("lb1",), **{reason: "yes"})], answers) == []

@@ -57,6 +57,22 @@ def test_given_a_host_that_leaves_and_returns_then_each_change_is_reported_once_
     assert states[-1] == "all 3/3 (at least 1)"
 
 
+def test_given_a_host_of_which_nobody_was_asked_whether_it_is_back_then_nothing_says_that_it_is(
+    event: MakeEvent, now: float
+) -> None:
+    world = World(now, 3, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=1)
+    run = begin([world.read(name, None)._replace(is_seen=False) for name in world.machines], world.policy, now)
+    host = run.hosts["h0"]
+    returning = run._replace(hosts={**run.hosts, "h0": host.at(Step.RESTORE)})
+    back = host._replace(result=host.result._replace(restored=True)).at(Step.DONE)
+
+    lines = changes(returning, run._replace(hosts={**run.hosts, "h0": back}), now)
+
+    assert lines == [
+        "h0 restored, and nobody was asked whether it is in rotation (0 of 3 out, 1 must stay)",
+    ]
+
+
 def test_given_hosts_that_wait_for_room_then_it_is_reported_once_why_and_until_when(
     event: MakeEvent, now: float
 ) -> None:
