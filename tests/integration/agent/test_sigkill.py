@@ -28,14 +28,14 @@ from real_agent import RealAgent, build, wait_for  # noqa: E402 - found on the p
 KILLED_AT = Path(__file__).with_name("killed_at.py")
 BEFORE = ["deregister", "wait", "stop"]
 AFTER = ["start", "register"]
-# Of about 20 writes before the event is over, and of 2 POSTs at most.
+# Of about 10 writes before the event is over, and of 2 POSTs at most.
 POINTS = (
-    "fsync:2:after",  # who this machine is
-    "fsync:4:before",  # the event is seen
-    "fsync:6:after",  # a step has begun
-    "fsync:9:before",
-    "fsync:12:after",
-    "fsync:15:before",
+    "fsync:3:after",  # who this machine is
+    "fsync:4:before",  # the event is seen, and a step is to begin
+    "fsync:4:after",  # it begins
+    "fsync:5:before",
+    "fsync:7:after",
+    "fsync:8:before",
     "POST:1:before",
     "POST:1:after",  # approved, and nothing written down
     "GET:3:after",

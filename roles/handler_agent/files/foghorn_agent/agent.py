@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The main loop of the agent.
 
-One loop: take in what came, decide, act, write down. Nothing in it waits for anything but the selector, so that a
-slow step, a silent IMDS or a hostile client cannot keep an eviction from being noticed.
+One loop: take in what came, decide, write down, and act when that is written. Nothing in it waits for anything but
+the selector, so that a slow step, a silent IMDS, a hostile client or a disk that hangs cannot keep an eviction from
+being noticed.
 """
 
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
@@ -25,6 +26,7 @@ from .decide.state import Record, State
 from .http.metrics import Counters
 from .io import log as levels
 from .io.clock import Clocks, Steps
+from .io.disk import Disk
 from .io.imds_session import PollStats
 from .io.journal import Journal
 from .io.log import Log
@@ -42,6 +44,8 @@ class Ports(NamedTuple):
 
     journal: Journal
     """Open already, unless it could not be opened: then the agent tries again, and approves nothing meanwhile."""
+    disk: Disk
+    """What writes it."""
     poll: Worker
     """Around `ImdsSession.poll`."""
     heard: PollStats
@@ -69,7 +73,7 @@ class Agent:
     """
 
     def __init__(self, config: Config, clocks: Clocks, edges: Ports, state: State, boot_id: Optional[str]) -> None:
-        self._recorder = Recorder(config, clocks, edges.journal, edges.log, edges.tell, state)
+        self._recorder = Recorder(config, clocks, edges.journal, edges.disk, edges.log, edges.tell, state)
         self._clocks = clocks
         self._edges = edges
         self._members = MembersState(self._recorder, edges.members)
@@ -115,7 +119,14 @@ class Agent:
 
         :returns: how many seconds may pass before the next turn, if nothing comes in the meantime
         """
+        try:
+            return self._turn()
+        finally:
+            self._recorder.write(self._clocks.monotonic())
+
+    def _turn(self) -> float:
         now = self._clocks.monotonic()
+        self._recorder.collect()
         self._follow_clock(now)
         self._announcements.collect(now)
         self._approvals.collect(now)
@@ -123,7 +134,6 @@ class Agent:
         self._work.collect()
         self._readiness.turn(self.config.ready_checks, now)
         self._answers.turn(now)
-        self._recorder.turn(now)
         self._end_hold()
         self._approvals.weigh(now)
         self._act(now, heard)
@@ -139,14 +149,22 @@ class Agent:
         self._edges.watch(-1)
 
     def is_idle(self) -> bool:
-        """Whether no step is under way."""
+        """Whether no step is under way. What has become of steps is given to the disk."""
+        self._recorder.collect()
         looks = (self._work, self._approvals.checks, self._approvals.still_down, self._readiness)
-        return all(each.is_idle() for each in looks)
+        is_idle = all(each.is_idle() for each in looks)
+        self._recorder.write(self._clocks.monotonic())
+        return is_idle
 
-    def obey(self, asked: Mapping[str, Any]) -> str:
-        """Carry out a request that somebody on this machine made by hand, after writing it down.
+    @property
+    def may_act(self) -> bool:
+        """Whether all that was decided is written down, or cannot be."""
+        return self._recorder.may_act
 
-        :returns: how things are then
+    def obey(self, asked: Mapping[str, Any]) -> Callable[[], Optional[str]]:
+        """Carry out a request that somebody on this machine made by hand.
+
+        :returns: what says how things are then, once that is written down; None before
         :raises RequestError: if it cannot be done
         """
         self._commit(*records_of(self.state, asked, self._clocks.wall()))
@@ -160,10 +178,15 @@ class Agent:
         rules = self.config.rules
         agreed = [one for one in shared_events(self.state, rules) if is_ready(one, plan_of(rules, one))]
         said = answer_to(self.state, asked, agreed, self.config.quorum)
-        problem = self._recorder.health.journal_problem
-        if problem is not None:
-            said += "; it is lost when the agent restarts: %s" % problem
-        return "dry run: would be: " + said if self.config.dry_run else said
+        said = "dry run: would be: " + said if self.config.dry_run else said
+
+        def say() -> Optional[str]:
+            problem = self._recorder.health.journal_problem
+            if problem is not None:
+                return "%s; it is lost when the agent restarts: %s" % (said, problem)
+            return said if self.may_act else None
+
+        return say
 
     def note_hook(self, work: Work, hook: str) -> None:
         """Note that one of a step's hooks has succeeded, before the next begins: it is not run again with the step."""

@@ -71,10 +71,10 @@ class Answers:
         if path == "/status":
             return 200, "application/json", json.dumps(self.status(), indent=1, sort_keys=True).encode("ascii") + b"\n"
         if path == "/metrics":
-            unwritten = len(self._recorder.journal.unwritten)
             heard = self._heard
             self._recorder.counters.add("foghorn_polls_total", heard.unchanged - self._counted_polls, result="answered")
             self._counted_polls = heard.unchanged
+            unwritten = len(self._recorder.unwritten)
             text = render(self.status(), heard.last_answer or 0.0, unwritten, self._recorder.counters)
             return 200, "text/plain; version=0.0.4", text.encode("utf-8")
         return None
@@ -82,7 +82,9 @@ class Answers:
     def status(self) -> Dict[str, Any]:
         """The document for `/status`."""
         now = datetime.fromtimestamp(self._recorder.clocks.wall(), timezone.utc)
-        health = self._current_health()._replace(last_answer=self._heard.last_answer)
+        health = self._current_health()._replace(
+            last_answer=self._heard.last_answer, is_up_to_date=self._recorder.is_up_to_date
+        )
         return describe(
             self._recorder.state,
             self._recorder.config.rules,

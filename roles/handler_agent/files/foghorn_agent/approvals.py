@@ -45,6 +45,8 @@ class Approvals:
         self._session = session
         self._has_hooks = has_hooks
         self._sent = _Sent()
+        self._recorded: Dict[str, int] = {}
+        """By the ids of events whose approval is recorded and not sent, the number of that approval."""
         self.checks = Checks(lambda work: start_step(work, recorder.state.vm_name or ""))
         self.still_down = StillDown(recorder, lambda work: start_step(work, recorder.state.vm_name or ""))
         self.withheld: Dict[str, str] = {}
@@ -135,11 +137,18 @@ class Approvals:
             self._say_what_would_be_approved([event for event in ready if event.event_id in due])
             return
         # Recorded before it is sent: after a crash the agent knows that Azure may have received it.
-        self._recorder.commit({"kind": "approving", "event_ids": due})
-        if not self._recorder.is_up_to_date:
+        unrecorded = [event_id for event_id in due if self._recorded.get(event_id) != self._approvals_of(event_id)]
+        if unrecorded:
+            self._recorder.commit({"kind": "approving", "event_ids": unrecorded})
+            self._recorded.update((event_id, self._approvals_of(event_id)) for event_id in unrecorded)
             return
+        self._recorded = {}
         self._sent.send(due)
         self._session.submit(due)
+
+    def _approvals_of(self, event_id: str) -> int:
+        one = self._recorder.state.find(event_id)
+        return 0 if one is None else one.approvals
 
     def _see_ready_down(self, now: float) -> FrozenSet[str]:
         """See that the units of events that are ready are still down; return the ids of those of which it is known."""

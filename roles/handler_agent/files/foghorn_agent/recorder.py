@@ -1,9 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the agent knows, and how it is recorded before anything is done about it."""
+"""What the agent knows, and how it is recorded before anything is done about it.
+
+What is decided holds at once: the probe says no, others see it. It is on the disk a moment later, and if the disk
+hangs, much later. Meanwhile the loop goes on, and what must be written first waits: see `may_act`.
+"""
 
 import gc
-from typing import Any, Callable, Dict, Sequence, Tuple
+from collections import deque
+from datetime import datetime, timezone
+from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Tuple, Union
+
+from foghorn_core.scheduled_events.dates import format_date
 
 from .config import Config
 from .decide.decisions import SECONDS_TO_SURVIVE
@@ -15,10 +23,12 @@ from .http.metrics import Counters
 from .http.status import Health
 from .io import log as levels
 from .io.clock import Clocks
-from .io.journal import Journal, JournalError
+from .io.disk import Disk
+from .io.journal import Journal
 from .io.log import Log
 
 _WRITE_RETRY = 1.0  # seconds between tries to write what the disk did not take
+_SECONDS_TO_HANG = 1.0  # after which it is said that the disk hangs
 _MOST_UNWRITTEN = 1000  # records, then they are condensed to the state that they amount to
 # The first is of no interest, the second has been logged with all that is known of it.
 _UNANNOUNCED = ("incarnation", "hook_ended", "step_ended", "step_tried", "unlisted", "clock")
@@ -29,6 +39,7 @@ class Recorder:
 
     :param config: replaced when another one is in force
     :param journal: opened already, unless it could not be: then that is tried again
+    :param disk: writes it
     :param tell: is given each record that others may want to know of, and the state after it
     :param state: what the journal's records amount to
     """
@@ -38,6 +49,7 @@ class Recorder:
         config: Config,
         clocks: Clocks,
         journal: Journal,
+        disk: Disk,
         log: Log,
         tell: Callable[[Record, State], None],
         state: State,
@@ -49,8 +61,20 @@ class Recorder:
         self.state = state
         self.counters = Counters()
         self.health = Health(running_since=clocks.wall())
+        self.unwritten: List[Record] = []
+        """What the disk does not have yet, in order."""
+        self._asked = 0
+        """How many of these, from the first on, the disk is taking now,"""
+        self._refused = 0
+        """and how many it has refused. They are tried again with those that follow."""
+        # If the disk hangs, it is still being opened.
+        self._is_open = journal.is_open and disk.began is None
+        self._disk = disk
         self._tell = tell
+        self._untold: Deque[Tuple[Record, State]] = deque(maxlen=_MOST_UNWRITTEN)
         self._next_write = 0.0
+        self._said_of: float = 0.0
+        """When the last job began of which it was said that it hangs."""
         self._stages_began: Dict[Tuple[str, str], float] = {}
         """When the stages under way began, on the monotonic clock, by event id in lower case, empty for a restore."""
 
@@ -62,10 +86,15 @@ class Recorder:
     @property
     def is_up_to_date(self) -> bool:
         """Whether a crash now would make the agent forget nothing."""
-        return self.journal.is_open and not self.journal.unwritten
+        return self._is_open and not self.unwritten
+
+    @property
+    def may_act(self) -> bool:
+        """Whether the disk has taken or refused all that was decided: what is refused does not keep steps waiting."""
+        return self._refused == len(self.unwritten)
 
     def commit(self, *records: Record) -> None:
-        """Write down what was decided, before anything is done about it."""
+        """Decide. It is written down at the end of this turn; before that nothing may be done about it."""
         if not records:
             return
         wall = self.clocks.wall()
@@ -73,9 +102,7 @@ class Recorder:
             record.setdefault("at", wall)
         had_events = bool(self.state.tracked)
         self.state = apply(self.state, *records)
-        self._write(*records)
-        if self.journal.is_large:
-            self.journal.begin_anew(summarise(self.state))
+        self.unwritten.extend(records)
         for record in records:
             self._announce(record)
             self._time_stage(record)
@@ -88,25 +115,51 @@ class Recorder:
             # to empty them: with each event it would take a little more memory, to a mebibyte in all.
             gc.collect()
 
-    def turn(self, now: float) -> None:
-        """Write what the disk did not take, if it is time to try again.
+    def collect(self) -> None:
+        """Take in what became of what was written, and tell others what may be told from here on."""
+        self._disk.collect()
+        while self._untold and self.may_act:
+            self._tell(*self._untold.popleft())
+
+    def write(self, now: float) -> None:
+        """Have written what is not, if the disk is free and it is time.
 
         :param now: on the monotonic clock
         """
-        if now < self._next_write:
+        began = self._disk.began
+        if began is not None:
+            if now - began >= _SECONDS_TO_HANG:
+                self._condense()
+            if now - began >= _SECONDS_TO_HANG and began != self._said_of:
+                self._said_of = began
+                since = datetime.fromtimestamp(self.clocks.wall() - (now - began), timezone.utc)
+                text = "%s: the disk has not answered since %s, and the next step and all approvals wait for it"
+                self._note_problem(text % (self.journal.path, format_date(since)), "")
             return
-        if not self.journal.is_open:
-            self._open_journal()
-        if self.health.journal_problem or not self.is_up_to_date:
-            self._write()
+        if self.may_act and now < self._next_write:
+            return
+        records = tuple(self.unwritten)
+        if not self._is_open:
+            self._asked = len(records)
+            self._disk.do(self.journal.open, self._note_opened)
+        elif records or self.health.journal_problem:
+            self._asked = len(records)
+            self._disk.do(lambda: self.journal.append(*records), self._note_written)
+
+    def _condense(self) -> None:
+        """Keep what rebuilds the present state in place of too many records that the disk does not take."""
+        if len(self.unwritten) > _MOST_UNWRITTEN:
+            self.unwritten[self._asked :] = summarise(self.state)
+            self._refused = min(self._refused, self._asked)
 
     def note_records(self) -> None:
         """Say what the journal lacks, and keep what could not be read."""
-        problem = doubt_about_records(self.state, self.journal.damaged_path)
+        # Until it is open, nobody knows what it holds.
+        problem = doubt_about_records(self.state, self.journal.damaged_path) if self._is_open else None
         if problem is not None and problem != self.health.records_problem:
             self.log(levels.ERROR, problem)
             if self.state.unreadable:
-                self.journal.keep_aside()
+                self._disk.do(self.journal.keep_aside)
         self.note(records_problem=problem)
 
     def note(self, **problems: Any) -> None:
@@ -126,28 +179,48 @@ class Recorder:
         elif key in self._stages_began and not self.config.dry_run:
             self.counters.observe(now - self._stages_began.pop(key), stage=key[1], result=record["state"])
 
-    def _write(self, *records: Record) -> None:
-        problem = self.journal.append(*records)
-        if len(self.journal.unwritten) > _MOST_UNWRITTEN:
-            self.journal.condense(summarise(self.state))
+    def _note_opened(self, result: Union[List[Record], Exception]) -> None:
+        asked, self._asked = self._asked, 0
+        self._is_open = not isinstance(result, Exception)
+        if isinstance(result, Exception):
+            self._refused = asked
+            self._condense()
+            self._note_problem(str(result))
+            return
+        # What it holds was perhaps not known when the agent started. What has been done since comes on top, in memory
+        # as in the file, so that a crash makes no difference.
+        self.state = replay([*result, *self.unwritten])
+        self._refused = 0
+        self.note_records()
+
+    def _note_written(self, problem: Union[str, Exception, None]) -> None:
+        if problem is None:
+            del self.unwritten[: self._asked]
+        self._refused = 0 if problem is None else self._asked
+        self._asked = 0
+        if problem is not None:
+            self._condense()
+        self._note_problem(None if problem is None else str(problem))
+        if self.journal.is_large and self.may_act:
+            self._asked = len(self.unwritten)
+            summary = summarise(self.state)
+            self._disk.do(lambda: self.journal.begin_anew(summary), self._note_begun_anew)
+
+    def _note_begun_anew(self, is_done: Any) -> None:
+        if is_done is True:
+            # The records are part of the state, and so of its summary.
+            del self.unwritten[: self._asked]
+            self._refused = 0
+        self._asked = 0
+
+    def _note_problem(self, problem: Optional[str], until: str = ": nothing is approved until it can be") -> None:
         self._next_write = self.clocks.monotonic() + _WRITE_RETRY
         if problem != self.health.journal_problem:
             self.note(journal_problem=problem)
             if problem:
-                self.log(levels.ERROR, "%s: nothing is approved until it can be" % problem)
+                self.log(levels.ERROR, problem + until)
             else:
                 self.log(levels.NOTICE, "the journal can be written again")
-
-    def _open_journal(self) -> None:
-        try:
-            records = self.journal.open()
-        except JournalError:
-            # It says why with each record that it cannot take.
-            return
-        # What it holds was perhaps not known when the agent started. What has been done since comes on top, in memory
-        # as in the file, so that a crash makes no difference.
-        self.state = replay([*records, *self.journal.unwritten])
-        self.note_records()
 
     def _announce(self, record: Record) -> None:
         if record["kind"] in _UNANNOUNCED:
@@ -155,7 +228,8 @@ class Recorder:
         message, fields = _as_message(record)
         self.log(levels.INFO if record["kind"] == "step_begun" else levels.NOTICE, message, **fields)
         if occasion(record) in TOLD:
-            self._tell(record, self.state)
+            # Once it is written: whoever hears of it may act on it.
+            self._untold.append((record, self.state))
 
 
 def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:

@@ -5,12 +5,13 @@
 import contextlib
 import json
 import os
+import select
 import selectors
 import socket
 import sys
 import time
 from datetime import datetime, timezone
-from typing import List, Mapping, Optional, Sequence, Tuple
+from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 from foghorn_core.scheduled_events.document import parse_event
 
@@ -39,9 +40,10 @@ from .io import log as levels
 from .io.activation import inherited_sockets
 from .io.clock import Clocks, boot_id
 from .io.config_file import ConfigFile, directory_of
-from .io.control import Control
+from .io.control import Control, listen_in
+from .io.disk import Disk
 from .io.imds_session import ImdsSession
-from .io.journal import Journal, JournalError, JournalInUse
+from .io.journal import Journal, JournalInUse
 from .io.log import Log, open_log
 from .io.notify import Notifier
 from .io.secrets import NoSecret, read_members_secrets
@@ -49,6 +51,8 @@ from .io.signals import Signals
 from .io.workers import Worker
 
 _STOPPING_TIME = 10.0  # seconds that children have to end in
+_OPENING_TIME = 5.0  # seconds that the disk has for the journal before the agent begins without it
+_SHORT_WAIT = 1.0  # seconds that the disk has for what can also come later, or never
 _LOOK_AFTER_WEBHOOKS = 0.5  # seconds
 _LOOK_AFTER_CLIENTS = 1.0  # seconds
 _LOOK_AFTER_CONFIG = 1.0  # seconds, while the one that is there cannot be used
@@ -118,7 +122,8 @@ def _again(sockets: Sequence[socket.socket]) -> List[socket.socket]:
 class Service:
     """The agent with all that it needs to run as a process of its own.
 
-    Without a journal and without an endpoint it runs all the same: both are tried again.
+    Without a journal and without an endpoint it runs all the same: both are tried again. Nothing that may wait for the
+    disk is done in its loop, but for reading the configuration.
 
     :param signals: what the process is told
     :param sockets: those that the service manager holds open for the endpoint
@@ -171,19 +176,15 @@ class Service:
         self._last_error = ("", 0.0)
         """What it was, and when it may be said again."""
         self._journal = Journal(config.journal_directory)
-        self._opened.callback(self._journal.close)
-        try:
-            records = self._journal.open()
-        except JournalInUse as error:
-            raise CannotStart(str(error)) from None
-        except JournalError:
-            # The agent says so with its first record, and tries again.
-            records = self._journal.read()
-        state = replay(records)
+        self._disk = Disk(self._clocks.monotonic)
+        self._opened.callback(self._close_disk)
+        self._selector.register(self._disk.fileno(), selectors.EVENT_READ)
+        state = self._open_journal()
         self._webhooks = WebhookQueue([sys.executable, "-IS", program(), "send-webhook"], self._clocks.monotonic)
         self._session = ImdsSession(config, self._clocks)
         edges = Ports(
             journal=self._journal,
+            disk=self._disk,
             poll=Worker(self._session.poll, "poll"),
             heard=self._session.heard,
             approve=Worker(ImdsSession(config, self._clocks).approve, "approve"),
@@ -221,8 +222,38 @@ class Service:
         self._next_control = self._clocks.monotonic()
         self._opened.callback(self._close_control)
         self._open_control()
+        if self._file is not None:
+            self._disk.do(self._file.keep)
+        # So that commands by hand work as soon as the service manager is told that the agent is ready.
+        self._wait_for_disk(_SHORT_WAIT)
+        self._opened.callback(self._wait_for_disk, _SHORT_WAIT)
         self._notifier = Notifier(environment, self._clocks.monotonic)
         self._opened.callback(self._notifier.close)
+
+    def _open_journal(self) -> State:
+        """Open the journal, and find out what is known."""
+        results: List[Any] = []
+        self._disk.do(self._journal.open, results.append)
+        self._wait_for_disk(_OPENING_TIME)
+        if not results:
+            # Until it is known, the machine is out of rotation, as it would be without an agent that answers.
+            return State(is_incomplete=True, was_out=True)
+        if isinstance(results[0], JournalInUse):
+            raise CannotStart(str(results[0]))
+        # If it cannot be opened, the agent says so with its first record, and tries again.
+        return replay(self._journal.read() if isinstance(results[0], Exception) else results[0])
+
+    def _wait_for_disk(self, seconds: float) -> None:
+        ends = self._clocks.monotonic() + seconds
+        while self._disk.began is not None and self._clocks.monotonic() < ends:
+            select.select([self._disk], [], [], seconds)
+            self._disk.collect()
+
+    def _close_disk(self) -> None:
+        self._disk.close()
+        if self._disk.began is None:
+            self._journal.close()
+        # Otherwise the thread has its files, and the process ends with it.
 
     def _note_finishing(self) -> None:
         self.agent.note_dry_run(self._is_finishing)
@@ -246,13 +277,17 @@ class Service:
         """Open the door for what is asked by hand, if it is not open and it is time to try."""
         if self._control is not None or self._clocks.monotonic() < self._next_control:
             return
+        self._next_control = float("inf")
+        self._disk.do(lambda: listen_in(self._config.journal_directory), self._note_control)
+
+    def _note_control(self, result: Any) -> None:
         self._next_control = self._clocks.monotonic() + _CONTROL_AGAIN
         problem = None
-        try:
-            self._control = Control(self._config.journal_directory, self.agent.obey, self._selector)
-        except OSError as error:
+        if isinstance(result, Exception):
             # Nobody's maintenance depends on it. The directory may still come: from another disk, say.
-            problem = "commands by hand do not work: %s" % error
+            problem = "commands by hand do not work: %s" % result
+        else:
+            self._control = Control(result, self.agent.obey, self._selector)
         if problem is not None and problem != self._control_problem:
             self._log(levels.ERROR, "%s. The agent retries" % problem)
         elif problem is None and self._control_problem is not None:
@@ -270,7 +305,8 @@ class Service:
         """
         self._log(levels.NOTICE, "watching %s" % self._config.imds.endpoint)
         self._notifier.ready()
-        while not self._signals.stop_asked and self._next is None:
+        # What begins anew opens the same journal: the disk has to be done with it.
+        while not self._signals.stop_asked and (self._next is None or self._disk.began is not None):
             self._turn()
         if self._next is None:
             self._notifier.stopping()
@@ -297,6 +333,8 @@ class Service:
         if self._is_finishing and not self.agent.state.is_out:
             self._next = self._wanted
         self._open_control()
+        if self._control is not None:
+            self._control.answer()
         self._endpoint.expire()
         self._note_endpoint()
         self._notifier.sign_of_life()
@@ -331,6 +369,7 @@ class Service:
             self._note_config_error(error)
         else:
             self._config_error = None
+            self._disk.do(self._file.keep)
             self.agent.note_configuration(None, self._file.modified)
             self._use(config)
         self._notifier.ready()
@@ -377,6 +416,8 @@ class Service:
             self._clocks.monotonic,
             say=self._say,
             note_hook=self.agent.note_hook,
+            may_go_on=lambda: self.agent.may_act,
+            make_room=self._endpoint.make_room,
             is_dry=self._config.dry_run,
         )
 

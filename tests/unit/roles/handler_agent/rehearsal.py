@@ -265,11 +265,11 @@ class Worker:
 class Journal:
     """A journal whose records survive the agent."""
 
+    path = "/var/lib/foghorn-agent/journal.jsonl"
     damaged_path = "/var/lib/foghorn-agent/journal.damaged.jsonl"
 
     def __init__(self, rehearsal: "Rehearsal") -> None:
         self._rehearsal = rehearsal
-        self.unwritten: List[Any] = []
         self.is_open = not rehearsal.journal_is_away
 
     def open(self) -> List[Any]:
@@ -281,16 +281,9 @@ class Journal:
     def keep_aside(self) -> None:
         self._rehearsal.kept_aside = list(self._rehearsal.records)
 
-    def condense(self, summary: List[Any]) -> None:
-        self.unwritten = list(summary)
-
     def append(self, *records: Any) -> Optional[str]:
-        self.unwritten.extend(records)
-        if not self.is_open:
-            return "the journal is away"
         if self._rehearsal.disk_is_full:
             return "the journal cannot be written: No space left on device"
-        records, self.unwritten = tuple(self.unwritten), []
         for record in records:
             self._rehearsal.edge("before the record " + record["kind"])
             written = json.loads(json.dumps(record))
@@ -307,10 +300,34 @@ class Journal:
         longest = self._rehearsal.longest_journal
         return longest is not None and len(self._rehearsal.records) > longest
 
-    def begin_anew(self, summary: List[Any]) -> None:
+    def begin_anew(self, summary: List[Any]) -> bool:
         self._rehearsal.edge("before a new journal")
         self._rehearsal.records = json.loads(json.dumps(summary))
         self._rehearsal.edge("after a new journal")
+        return True
+
+
+class Disk:
+    """A disk that has done between two iterations what it was asked for, unless it hangs."""
+
+    def __init__(self, rehearsal: "Rehearsal") -> None:
+        self._rehearsal = rehearsal
+        self._jobs: List[Any] = []
+        self.began: Optional[float] = None
+
+    def do(self, job: Any, then: Any = lambda _result: None) -> None:
+        self._jobs.append((job, then))
+        self.began = self._rehearsal.now if self.began is None else self.began
+
+    def collect(self) -> None:
+        while self._jobs and not self._rehearsal.disk_hangs:
+            job, then = self._jobs.pop(0)
+            self.began = self._rehearsal.now if self._jobs else None
+            try:
+                result = job()
+            except JournalError as error:
+                result = error
+            then(result)
 
 
 class Rehearsal:
@@ -360,6 +377,7 @@ class Rehearsal:
         self.stages_with_hooks: Set[str] = set()
         """The stages whose directories have a hook."""
         self.disk_is_full = False
+        self.disk_hangs = False
         self.journal_is_away = False
         """Whether the journal can neither be read nor written when the agent starts."""
         self.dying_seconds = 0.0
@@ -451,7 +469,7 @@ class Rehearsal:
                 self._start_agent()
             assert self.agent is not None
             # What takes no time happens at once, as in the real loop, which wakes for each result.
-            for _turn in range(6):
+            for _turn in range(12):
                 self.agent.turn()
         except Killed:
             self.kill()
@@ -474,7 +492,11 @@ class Rehearsal:
         if request == "forget":
             self.forgotten.add(more["event_id"])
         try:
-            return self.agent.obey(dict(more, request=request))
+            say = self.agent.obey(dict(more, request=request))
+            if say() is None:
+                self.agent._recorder.write(self.now)
+                self.agent._recorder.collect()
+            return say()
         except Killed:
             self.kill()
             return None
@@ -508,6 +530,7 @@ class Rehearsal:
         self.members_worker = Worker(self, self._ask_members)
         edges = Ports(
             journal=Journal(self),  # type: ignore[arg-type]
+            disk=Disk(self),  # type: ignore[arg-type]
             poll=self.poll_worker,  # type: ignore[arg-type]
             heard=self.heard,
             approve=self.approve_worker,  # type: ignore[arg-type]

@@ -911,13 +911,12 @@ def test_given_a_journal_that_stays_away_when_much_happens_then_what_is_kept_for
     rehearsal.journal_is_away = True
     rehearsal.run_until(20.0)
     assert rehearsal.agent is not None
-    journal = rehearsal.agent._edges.journal
+    recorder = rehearsal.agent._recorder
     for _time in range(3):
-        journal.unwritten.extend({"kind": "clock", "by": 0.0} for _record in range(900))
-        rehearsal.azure.incarnation += 1
+        recorder.commit(*({"kind": "clock", "by": 0.0} for _record in range(900)))
         rehearsal.tick()
-    assert len(journal.unwritten) <= 1000
-    assert replay(journal.unwritten) == rehearsal.state
+    assert len(recorder.unwritten) <= 1000
+    assert replay(recorder.unwritten) == rehearsal.state
 
 
 # --- another configuration --------------------------------------------------------------------------
@@ -1454,6 +1453,7 @@ def with_hooks(monkeypatch: pytest.MonkeyPatch) -> Hooks:
         rehearsal = HookRehearsal(life, hooks, failing, **details)
 
         def child(argv: List[str], _environment: Any, _stdin: Any, *limits: Any, **details: Any) -> HookChild:
+            del details["make_room"]
             return HookChild(rehearsal, argv, *limits, **details)
 
         monkeypatch.setattr(running, "hook_commands", lambda _directory: sorted(hooks))

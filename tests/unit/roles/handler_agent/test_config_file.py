@@ -30,18 +30,25 @@ def write(path: Path, content: Any) -> None:
     path.chmod(0o644)
 
 
+def load(file: ConfigFile) -> Config:
+    """What the file says, which is kept if it is good."""
+    config = file.load()
+    file.keep()
+    return config
+
+
 def kept_in(path: Path) -> str:
     return str(path.parent / "kept")
 
 
 def test_given_a_good_file_when_it_is_broken_at_the_next_start_then_what_was_good_last_is_known(path: Path) -> None:
     write(path, {"margin": 7})
-    assert ConfigFile(str(path), kept_in(path)).load().margin == 7.0
+    assert load(ConfigFile(str(path), kept_in(path))).margin == 7.0
     assert (path.parent / "kept" / COPY).stat().st_mode & 0o777 == 0o600
     write(path, '{"margin": ')
     file = ConfigFile(str(path), kept_in(path))
     with pytest.raises(ConfigError, match="is not JSON"):
-        file.load()
+        load(file)
     assert file.load_last_good() == Config(margin=7.0, rules=file.load_last_good().rules)  # type: ignore[union-attr]
 
 
@@ -51,19 +58,19 @@ def test_given_a_file_that_changes_when_it_is_good_then_the_newest_is_kept_and_n
     file = ConfigFile(str(path), kept_in(path))
     copy = path.parent / "kept" / COPY
     write(path, {"margin": 7})
-    file.load()
+    load(file)
     first = copy.stat().st_ino
-    file.load()
+    load(file)
     assert copy.stat().st_ino == first
     write(path, {"margin": 8})
-    file.load()
+    load(file)
     assert json.loads(copy.read_text()) == {"margin": 8}
 
 
 def test_given_no_file_and_none_before_when_loaded_then_the_defaults_are_used(path: Path) -> None:
     file = ConfigFile(str(path), kept_in(path))
-    assert file.load() == Config()
-    assert file.load() == Config()
+    assert load(file) == Config()
+    assert load(file) == Config()
     assert file.load_last_good() is None
 
 
@@ -74,22 +81,22 @@ def test_given_a_file_that_is_lost_when_loaded_again_then_it_is_a_mistake_and_th
 ) -> None:
     write(path, {"dry_run": True})
     file = ConfigFile(str(path), kept_in(path) if is_kept else None)
-    file.load()
+    load(file)
     path.write_text("") if is_truncated else path.unlink()
     for again in [file, ConfigFile(str(path), kept_in(path))] if is_kept else [file]:
         for _time in range(2):
             with pytest.raises(ConfigError, match="is not JSON" if is_truncated else "is missing"):
-                again.load()
+                load(again)
         if is_kept:
             assert again.load_last_good() == Config(dry_run=True, rules=Config().rules)
     write(path, {})
-    assert file.load() == Config()
+    assert load(file) == Config()
 
 
 def test_given_a_file_and_a_spoilt_copy_when_the_file_is_lost_then_the_defaults_are_not_used(path: Path) -> None:
     write(path.parent / "kept" / COPY, "[]")
     with pytest.raises(ConfigError, match="is missing"):
-        ConfigFile(str(path), kept_in(path)).load()
+        load(ConfigFile(str(path), kept_in(path)))
 
 
 @pytest.mark.parametrize("copy", [None, "[]", '{"of a later version": 1}'])
@@ -109,7 +116,7 @@ def test_given_a_copy_that_others_could_have_written_when_asked_for_then_it_is_n
 def test_given_nowhere_to_keep_it_when_loaded_then_it_is_loaded_anyway(directory: Optional[str], path: Path) -> None:
     write(path, {"margin": 7})
     file = ConfigFile(str(path), directory)
-    assert file.load().margin == 7.0
+    assert load(file).margin == 7.0
     assert file.load_last_good() is None
 
 
@@ -117,16 +124,16 @@ def test_given_a_file_when_it_changes_in_any_way_that_may_be_the_remedy_then_it_
     write(path, {"margin": 7})
     file = ConfigFile(str(path))
     assert file.has_changed
-    file.load()
+    load(file)
     assert not file.has_changed
     os.utime(str(path), (1, 1))
     assert file.has_changed
-    file.load()
+    load(file)
     other = path.with_name("other")
     write(other, {"margin": 8})
     other.replace(path)
     assert file.has_changed
-    file.load()
+    load(file)
     path.unlink()
     assert file.has_changed
 

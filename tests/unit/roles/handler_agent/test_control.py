@@ -12,13 +12,13 @@ import socket
 import stat
 import threading
 from pathlib import Path
-from typing import Any, Dict, Generator, List, Optional
+from typing import Any, Callable, Dict, Generator, List, Optional
 
 import pytest
 from edge_helpers import PATIENCE
 from foghorn_agent.decide.manual import RequestError
 from foghorn_agent.io import control as module
-from foghorn_agent.io.control import SOCKET_NAME, Control, ask_agent
+from foghorn_agent.io.control import SOCKET_NAME, Control, ask_agent, listen_in
 from foghorn_core.files.ownership import UnsafePath
 
 
@@ -29,15 +29,16 @@ class Door:
         self.directory = str(directory)
         self.asked: List[Dict[str, Any]] = []
         self.selector = selectors.DefaultSelector()
-        self.control = Control(self.directory, self._obey, self.selector)
+        self.control = Control(listen_in(self.directory), self._obey, self.selector)
         self.is_open = True
+        self.says: Optional[str] = "as you say"
         self._thread = threading.Thread(target=self._serve)
 
-    def _obey(self, asked: Dict[str, Any]) -> str:
+    def _obey(self, asked: Dict[str, Any]) -> Callable[[], Optional[str]]:
         self.asked.append(asked)
         if asked.get("request") == "dance":
             raise RequestError("no dancing")
-        return "as you say"
+        return lambda: self.says
 
     def serve(self) -> None:
         """Answer, from now on."""
@@ -47,6 +48,7 @@ class Door:
         while self.is_open:
             for key, mask in self.selector.select(0.02):
                 key.data(key, mask)
+            self.control.answer()
 
     def close(self) -> None:
         self.is_open = False
@@ -127,6 +129,29 @@ def test_given_a_client_that_does_not_wait_then_its_request_is_carried_out(door:
     assert [asked["request"] for asked in door.asked] == ["drain", "hold"]
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_given_an_answer_that_cannot_be_given_yet_when_the_client_waits_or_not_then_others_are_answered_meanwhile(
+    door: Door, waits: bool
+) -> None:
+    door.says = None
+    with connect(door) as connection:
+        connection.send(b'{"request": "drain"}')
+        for _turn in range(2):
+            for key, mask in door.selector.select(PATIENCE):
+                key.data(key, mask)
+        door.control.answer()
+        assert door.asked == [{"request": "drain"}]
+        if not waits:
+            connection.close()
+        door.serve()
+        with pytest.raises(RequestError, match="no dancing"):
+            ask_agent(door.directory, {"request": "dance"}, PATIENCE)
+        door.says = "as you say"
+        if waits:
+            assert b'"said": "as you say"' in connection.recv(1000)
+    assert ask_agent(door.directory, {"request": "hold"}, PATIENCE) == "as you say"
+
+
 def test_given_the_socket_of_an_agent_that_was_killed_when_another_starts_then_it_takes_its_place(
     tmp_path: Path,
 ) -> None:
@@ -137,7 +162,6 @@ def test_given_the_socket_of_an_agent_that_was_killed_when_another_starts_then_i
     with contextlib.closing(Door(tmp_path)) as door:
         door.serve()
         assert ask_agent(str(tmp_path), {"request": "drain"}, PATIENCE) == "as you say"
-    assert not (tmp_path / SOCKET_NAME).exists()
 
 
 def test_given_a_path_that_is_longer_than_a_socket_may_have_when_asked_then_it_answers(tmp_path: Path) -> None:
@@ -151,16 +175,15 @@ def test_given_a_path_that_is_longer_than_a_socket_may_have_when_asked_then_it_a
 def test_given_a_directory_that_others_can_write_then_no_command_is_taken_or_given_there(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    with contextlib.closing(selectors.DefaultSelector()) as selector:
-        with pytest.raises(UnsafePath, match="others than root can write"):
-            Control(str(tmp_path / "open"), str, selector)
-        with pytest.raises(UnsafePath, match="others than root can write"):
-            ask_agent(str(tmp_path / "open"), {"request": "drain"}, PATIENCE)
+    with pytest.raises(UnsafePath, match="others than root can write"):
+        listen_in(str(tmp_path / "open"))
+    with pytest.raises(UnsafePath, match="others than root can write"):
+        ask_agent(str(tmp_path / "open"), {"request": "drain"}, PATIENCE)
 
 
 def test_given_no_directory_for_the_socket_then_that_is_reported(tmp_path: Path) -> None:
-    with contextlib.closing(selectors.DefaultSelector()) as selector, pytest.raises(FileNotFoundError):
-        Control(str(tmp_path / "nowhere"), str, selector)
+    with pytest.raises(FileNotFoundError):
+        listen_in(str(tmp_path / "nowhere"))
 
 
 def test_given_an_agent_that_ends_when_asked_then_it_is_reported(tmp_path: Path) -> None:

@@ -414,6 +414,29 @@ def test_given_no_descriptor_left_when_clients_wait_then_the_loop_does_not_spin_
     assert status_of(loop.read(client)) == 200
 
 
+def test_given_too_few_descriptors_when_room_is_needed_then_clients_that_send_nothing_go_and_answers_do_not(
+    loop: Loop,
+) -> None:
+    silent, half, large = loop.connect(), loop.connect(b"GET /healthz"), loop.connect(b"GET /large HTTP/1.1\r\n\r\n")
+    for _turn in range(5):
+        loop.turn(0.05)
+    assert loop.endpoint.make_room()
+    assert not loop.endpoint.make_room()
+    assert not loop.is_open(silent)
+    assert not loop.is_open(half)
+    assert loop.read(large).endswith(LARGE)
+
+
+def test_given_almost_no_descriptors_when_clients_that_send_nothing_come_then_some_are_kept_for_others(
+    loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sysconf", lambda _name: 0)
+    silent = loop.connect()
+    loop.settle()
+    assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
+    assert not loop.is_open(silent)
+
+
 def test_given_a_pause_for_lack_of_descriptors_when_closed_then_all_is_closed(loop: Loop) -> None:
     starving = starve(loop)
     loop.connect()

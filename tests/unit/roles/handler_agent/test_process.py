@@ -460,7 +460,6 @@ def test_given_a_state_directory_that_appears_later_then_manual_commands_work_fr
         assert asked == ["nothing is approved until it is released"]
     finally:
         one.close()
-    assert not (place / "state" / "control.sock").exists()
 
 
 def drained_for(path: Path) -> None:

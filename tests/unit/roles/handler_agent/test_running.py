@@ -54,6 +54,31 @@ def hook(directory: Path, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
+def test_given_a_hook_that_has_succeeded_when_it_is_not_written_down_then_the_next_one_waits(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    for name in ("10-first", "20-second"):
+        hook(tmp_path, name, "exit 0\n")
+    noted: List[str] = []
+    is_written: List[bool] = []
+    running = Running(
+        work_of(Step(HOOKS, "hooks", 60.0)),
+        "web_0",
+        StepContext(
+            str(tmp_path),
+            time.monotonic,
+            note_hook=lambda _work, name: noted.append(name),
+            may_go_on=lambda: bool(is_written),
+        ),
+    )
+    wait_until(lambda: running.poll() or noted)
+    for _poll in range(3):
+        assert running.poll() is None
+    assert noted == ["10-first"]
+    is_written.append(True)
+    assert outcome_of(running).succeeded
+    assert noted == ["10-first", "20-second"]
+
+
 def outcome_of(running: Running) -> StepOutcome:
     found: StepOutcome = wait_until(running.poll)
     return found

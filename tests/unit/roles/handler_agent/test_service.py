@@ -378,7 +378,7 @@ def test_given_a_journal_that_cannot_be_written_when_it_can_be_again_then_the_ap
     journal = agent.directory / "state" / "journal.jsonl"
     # As on a full disk, the kernel takes no more of it; what the steps write is shorter.
     no_limit = resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE, (max(journal.stat().st_size, 512), no_limit[1]))
+    resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE, (max(journal.stat().st_size, 1024), no_limit[1]))
     azure.event("Reboot", "web_0", **dict(LIFE, notice=600))
     wait_for(lambda: "stop" in agent.noted("end"), [agent])
     wait_for(lambda: status(agent)["problems"]["journal"], [agent])

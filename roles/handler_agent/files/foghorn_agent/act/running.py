@@ -38,6 +38,10 @@ class StepContext(NamedTuple):
     """
     note_hook: Callable[[Work, str], None] = lambda _work, _hook: None
     """Receives the name of each hook that has succeeded, before the next begins."""
+    may_go_on: Callable[[], bool] = lambda: True
+    """Whether the next hook may begin: what was received is written down, or cannot be."""
+    make_room: Callable[[], bool] = lambda: False
+    """Gives back descriptors, and says whether there were any."""
     is_dry: bool = False
     """Whether steps only report what they would do. Only pauses take time then."""
 
@@ -174,6 +178,7 @@ class Running:
             reason,
             self._around.clock,
             is_cut=is_cut,
+            make_room=self._around.make_room,
         )
 
     def _limit(self, share: Optional[float] = None) -> Tuple[float, str, bool]:
@@ -212,7 +217,8 @@ class Running:
             return outcome._replace(reason=reason, hook=hook, hooks_left=len(self._hooks_left))
         if self._seconds_left() <= 0 and self._hooks_left:
             return self._failed("%s: %s" % (os.path.basename(self._hooks_left[0]), _CUT_OFF), cut_off=True)
-        self._run_next_hook()
+        if self._around.may_go_on():
+            self._run_next_hook()
         return self._outcome
 
     def _poll_waiting(self) -> Optional[StepOutcome]:

@@ -7,6 +7,7 @@ comes back at once, and the command is over soon after its time is.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -43,6 +44,10 @@ _RESTORED_BY_POPEN = (signal.SIGPIPE, signal.SIGXFSZ)
 _HOOK_NAME = re.compile(r"[ -~]+\Z")
 # Hidden files, what editors and package managers leave behind, what somebody has disabled, and notes for people.
 _NO_HOOK = re.compile(r"\.|README|.*(?:~|#|\.(?:bak|disabled|rpmnew|rpmsave|rpmorig|dpkg-[a-z]+))\Z")
+
+
+# Of the process, and of the machine.
+NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
 
 class StepOutcome(NamedTuple):
@@ -82,6 +87,7 @@ class Child:
     :param is_cut: whether the limit is the plan's deadline, so that the outcome says that it was cut off
     :param clock: monotonic, in seconds
     :param grace_seconds: between SIGTERM and SIGKILL
+    :param make_room: gives back descriptors, if there are too few to start it, and says whether there were any
     """
 
     def __init__(
@@ -94,6 +100,7 @@ class Child:
         clock: Callable[[], float],
         grace_seconds: float = GRACE,
         is_cut: bool = False,
+        make_room: Callable[[], bool] = lambda: False,
     ) -> None:
         self.argv = tuple(argv)
         self._clock = clock
@@ -111,7 +118,12 @@ class Child:
         self._own_outcome: Optional[StepOutcome] = None
         self._outcome: Optional[StepOutcome] = None
         try:
-            self._process = _start(self.argv, environment)
+            try:
+                self._process = _start(self.argv, environment)
+            except OSError as error:
+                if error.errno not in NO_DESCRIPTORS or not make_room():
+                    raise
+                self._process = _start(self.argv, environment)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             hint = ": chmod +x it, if it is to run" if isinstance(error, PermissionError) else ""
             self._outcome = StepOutcome(False, "could not be started: %s%s" % (error, hint), None, "", 0.0)

@@ -77,6 +77,8 @@ class WorkAtHand:
         self._watch = watch
         self._running: Optional[Running] = None
         self._running_until: Optional[float] = None
+        self._recorded: Optional[Work] = None
+        """The step that begins when its record is written."""
         self._settled: Optional[State] = None
         """The last state in which there was nothing left to do,"""
         self._settled_waiting: FrozenSet[str] = frozenset()
@@ -269,6 +271,8 @@ class WorkAtHand:
                     continue
                 is_waiting = now < self._retry.again_at
                 work = None if is_waiting else self._within_its_time(work, self._retry, now)
+            if self._recorded is not None and not self._recorded.is_same_as(work):
+                self._recorded = None
             if self._running is not None:
                 if self._running.work.is_same_as(work) and not self._is_taken_over:
                     self._tighten(now)
@@ -280,6 +284,9 @@ class WorkAtHand:
             if work is None:
                 # Nothing is decided until something new is known. A restore may only be waiting.
                 self._settled, self._settled_waiting = None if is_waiting else self._recorder.state, waiting
+                return
+            self._record(work)
+            if not self._recorder.may_act:
                 return
             running = self._begin(work)
             outcome = running.poll()
@@ -305,11 +312,16 @@ class WorkAtHand:
         share = None if retry.is_for_next_hook else retry.tries_end - now
         return work._replace(seconds=min(work.seconds, retry.ends - now), hook_seconds=share)
 
-    def _begin(self, work: Work) -> Running:
-        if not work.is_look:
+    def _record(self, work: Work) -> None:
+        if not work.is_look and self._recorded is None:
+            self._recorded = work
             self._recorder.commit(
                 _step_begun(work, undo_with(self._recorder.rules, work, self._recorder.state.find(work.event.event_id)))
             )
+
+    def _begin(self, work: Work) -> Running:
+        self._recorded = None
+        if not work.is_look:
             work = work._replace(hooks_done=self._recorder.state.progress(work.event.event_id, work.stage).hooks)
         is_retried = self._retry is not None and self._retry.work.is_same_as(work)
         if self._retry is None or not is_retried:

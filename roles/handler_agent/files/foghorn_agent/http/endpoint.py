@@ -17,6 +17,7 @@ import selectors
 import socket
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
+from ..act.steps import NO_DESCRIPTORS
 from ..io.activation import Address, is_at
 
 # A socket for programs on this machine, whatever happens to the port.
@@ -26,12 +27,13 @@ SOCKET_NAME = "agent.sock"
 _LARGEST_REQUEST = 8 * 1024  # bytes
 _CHUNK = 64 * 1024  # bytes
 _ACCEPTS_AT_ONCE = 16
+_SPARE_DESCRIPTORS = 32  # for steps, the journal, IMDS and members
 _BACKLOG = 128
 _PAUSE = 1.0  # seconds
 _LISTEN_AGAIN = 1.0  # seconds; as long as somebody else has our port, the probe hears what is not from us
 # The machine or the process is short of something. The connection stays in the queue, and the selector reports it
 # again and again.
-_SHORTAGES = frozenset([errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
+_SHORTAGES = frozenset([*NO_DESCRIPTORS, errno.ENOBUFS, errno.ENOMEM])
 
 _REASONS = {
     200: "OK",
@@ -177,6 +179,16 @@ class Endpoint:
                 self._accept(one.sock)
                 return
 
+    def make_room(self) -> bool:
+        """Close the connections of all clients that send nothing, or have their answer, for want of descriptors.
+
+        :returns: whether there were any
+        """
+        found = [one for one in self._connections.values() if not one.answer]
+        for connection in found:
+            self._close(connection)
+        return bool(found)
+
     def expire(self) -> None:
         """Close connections whose time is up. Call it at each turn of the loop."""
         now = self._clock()
@@ -254,6 +266,8 @@ class Endpoint:
             try:
                 sock, address = listener.accept()
             except OSError as error:
+                if error.errno in NO_DESCRIPTORS and self.make_room():
+                    continue
                 if error.errno in _SHORTAGES:
                     self._ignore_listeners()
                     self._paused_until = self._clock() + _PAUSE
@@ -263,7 +277,8 @@ class Endpoint:
             if not self._admits(host):
                 sock.close()
                 continue
-            if len(self._connections) >= self._most_connections:
+            is_short = sock.fileno() >= os.sysconf("SC_OPEN_MAX") - _SPARE_DESCRIPTORS
+            if len(self._connections) >= self._most_connections or (is_short and self._connections):
                 self._close(next(iter(self._connections.values())))
             sock.setblocking(False)
             self._connections[sock.fileno()] = _Connection(sock, host, self._clock() + self._seconds)

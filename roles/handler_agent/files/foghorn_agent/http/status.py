@@ -42,7 +42,7 @@ class Health(NamedTuple):
     imds_problem: Optional[str] = None
     """The present problem with IMDS."""
     journal_problem: Optional[str] = None
-    """Why the journal cannot be written."""
+    """Why the journal cannot be written, or that the disk hangs."""
     endpoint_problem: Optional[str] = None
     """Where the endpoint cannot listen."""
     configuration_problem: Optional[str] = None
@@ -59,6 +59,8 @@ class Health(NamedTuple):
     """Unknown words in the policies, and types without a policy."""
     configuration_modified: Optional[float] = None
     """When the last configuration file that was read was written. None: no file."""
+    is_up_to_date: bool = True
+    """Whether all that the agent knows is in its journal."""
 
 
 class Failing(NamedTuple):
@@ -190,7 +192,7 @@ def _describe_event(one: Tracked, rules: Sequence[Rule], state: State, health: H
         phase=phase(one, rules),
         rule=plan.rule,
         # Nobody may rely on what this agent would forget in a crash.
-        ready=one.over is None and health.journal_problem is None and is_ready(one, plan),
+        ready=one.over is None and health.is_up_to_date and is_ready(one, plan),
         approvals=one.approvals,
         rebooted=one.rebooted,
     )

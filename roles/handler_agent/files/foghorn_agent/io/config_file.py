@@ -23,14 +23,17 @@ class ConfigFile:
     def __init__(self, path: str, keep_in: Optional[str] = None) -> None:
         self.path = path
         self._copy = None if keep_in is None else os.path.join(keep_in, _LAST_GOOD_NAME)
+        self._good: Optional[bytes] = None
+        """What the last `load` found good,"""
         self._kept: Optional[bytes] = None
+        """and what the copy says of it."""
         self._is_lost_if_missing = self._copy is not None and os.path.lexists(self._copy)
         self._seen: Optional[Tuple[int, ...]] = None
         self.modified: Optional[float] = None
         """When what the last `load` looked at was written, in seconds since the epoch; None if nothing was there."""
 
     def load(self) -> Config:
-        """Read the file. What is good is kept for another time.
+        """Read the file. What is good is for `keep`.
 
         Without a file, now or before, it is all defaults. A file that was there is lost: the defaults may do more.
 
@@ -47,8 +50,18 @@ class ConfigFile:
         # That a database of time zones has lost one is no reason to leave the machine alone: it approves nothing then.
         config = read_config(content, self.path, knows_zones=False)
         self._is_lost_if_missing = True
-        self._keep(content)
+        self._good = content
         return config
+
+    def keep(self) -> None:
+        """Keep what was good last for another time. Waits for the disk."""
+        content = self._good
+        if self._copy is None or content is None or content == self._kept:
+            return
+        # It is of use one day, perhaps; nothing depends on it. As the configuration, it may hold secrets.
+        with contextlib.suppress(OSError):
+            write_text(self._copy, content.decode("utf-8"), 0o600)
+            self._kept = content
 
     @property
     def has_changed(self) -> bool:
@@ -71,14 +84,6 @@ class ConfigFile:
             return os.stat(self.path)
         except OSError:
             return None
-
-    def _keep(self, content: bytes) -> None:
-        if self._copy is None or content == self._kept:
-            return
-        # It is of use one day, perhaps; nothing depends on it. As the configuration, it may hold secrets.
-        with contextlib.suppress(OSError):
-            write_text(self._copy, content.decode("utf-8"), 0o600)
-            self._kept = content
 
 
 def _identity_of(found: Optional[os.stat_result]) -> Optional[Tuple[int, ...]]:

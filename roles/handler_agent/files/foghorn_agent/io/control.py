@@ -12,7 +12,7 @@ import os
 import selectors
 import socket
 import struct
-from typing import Any, Callable, Dict, Iterator
+from typing import Any, Callable, Dict, Iterator, Optional
 
 from foghorn_core.files.ownership import check_path
 
@@ -26,45 +26,65 @@ _MOST_CONNECTIONS = 8
 _BACKLOG = 64  # beyond it, a connection is refused and not merely kept waiting
 
 
-class Control:
-    """Takes requests. It registers its sockets with the selector, with `handle` as their data.
+def listen_in(directory: str) -> socket.socket:
+    """Put the socket into this directory. Waits for the disk.
 
-    :param directory: where the socket is put; one that is left from before gives way
-    :param obey: does what is asked, and says how things are then; raises `RequestError` with what is wrong
+    It is left there when the agent ends, and gives way to the next one.
+
     :raises OSError: if the socket cannot be had
     :raises UnsafePath: if others can write the directory
     """
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
+    try:
+        listener.setblocking(False)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(directory, SOCKET_NAME))
+        # The file has this mode from the beginning on: a moment is enough to connect in.
+        os.fchmod(listener.fileno(), 0o600)
+        with _within(directory) as name:
+            listener.bind(name)
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
-    def __init__(self, directory: str, obey: Callable[[Dict[str, Any]], str], selector: selectors.BaseSelector) -> None:
+
+class Control:
+    """Takes requests. It registers its sockets with the selector, with `handle` as their data.
+
+    :param listener: what `listen_in` gives
+    :param obey: does what is asked, and gives what says how things are then, or None as long as nothing can be said;
+        raises `RequestError` with what is wrong
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        obey: Callable[[Dict[str, Any]], Callable[[], Optional[str]]],
+        selector: selectors.BaseSelector,
+    ) -> None:
         self._obey = obey
         self._selector = selector
         # In the order in which they came, as dictionaries are.
         self._connections: Dict[int, socket.socket] = {}
-        self._path = os.path.join(directory, SOCKET_NAME)
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
-        try:
-            self._listener.setblocking(False)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._path)
-            # It has this mode from the beginning on: a moment is enough to connect in.
-            umask = os.umask(0o177)
-            try:
-                with _within(directory) as name:
-                    self._listener.bind(name)
-            finally:
-                os.umask(umask)
-            self._listener.listen(_BACKLOG)
-            selector.register(self._listener, selectors.EVENT_READ, self.handle)
-        except OSError:
-            self._listener.close()
-            raise
+        self._unanswered: Dict[int, Callable[[], Optional[str]]] = {}
+        self._listener = listener
+        selector.register(self._listener, selectors.EVENT_READ, self.handle)
 
     def handle(self, key: selectors.SelectorKey, _mask: int) -> None:
         """Do the next piece of work on a socket that the selector found ready."""
         if key.fd == self._listener.fileno():
             self._accept()
         elif key.fd in self._connections:
-            self._answer(self._connections[key.fd])
+            self._take_in(self._connections[key.fd])
+
+    def answer(self) -> None:
+        """Answer what can be answered by now. Call it at each turn of the loop."""
+        for number, say in list(self._unanswered.items()):
+            said = say()
+            if said is not None:
+                self._send(self._connections[number], True, said)
 
     def close(self) -> None:
         """Take no more requests."""
@@ -72,8 +92,6 @@ class Control:
             self._close(connection)
         self._selector.unregister(self._listener)
         self._listener.close()
-        with contextlib.suppress(OSError):
-            os.unlink(self._path)
 
     def _accept(self) -> None:
         try:
@@ -90,27 +108,30 @@ class Control:
         self._connections[connection.fileno()] = connection
         self._selector.register(connection, selectors.EVENT_READ, self.handle)
 
-    def _answer(self, connection: socket.socket) -> None:
+    def _take_in(self, connection: socket.socket) -> None:
         packet = b""
         with contextlib.suppress(OSError):
             packet = connection.recv(_LARGEST)
-        answer = self._answer_to(packet) if packet else {}
-        # Otherwise whoever asked did not wait for the answer. What was asked for is done all the same.
-        with contextlib.suppress(OSError):
-            connection.send(json.dumps(answer).encode("ascii"))
-        self._close(connection)
-
-    def _answer_to(self, packet: bytes) -> Dict[str, Any]:
+        if not packet or connection.fileno() in self._unanswered:
+            # Whoever asked does not wait for the answer. What was asked for is done all the same.
+            self._close(connection)
+            return
         try:
             asked = json.loads(packet.decode("utf-8"))
             if not isinstance(asked, dict):
                 raise RequestError("a request must be an object")
-            return {"done": True, "said": self._obey(asked)}
+            self._unanswered[connection.fileno()] = self._obey(asked)
         except (ValueError, RecursionError) as error:
-            return {"done": False, "said": str(error)}
+            self._send(connection, False, str(error))
+
+    def _send(self, connection: socket.socket, is_done: bool, said: str) -> None:
+        with contextlib.suppress(OSError):
+            connection.send(json.dumps({"done": is_done, "said": said}).encode("ascii"))
+        self._close(connection)
 
     def _close(self, connection: socket.socket) -> None:
         del self._connections[connection.fileno()]
+        self._unanswered.pop(connection.fileno(), None)
         self._selector.unregister(connection)
         connection.close()
 

@@ -4,6 +4,7 @@
 
 A file of JSON lines, one for each thing that was decided or done, written through to the disk before the
 agent acts on it. Whatever prefix of it survives a crash, a torn last line included, can be read again.
+Everything here may wait for the disk: `Disk` does it beside the loop.
 It is bounded: past a size, it becomes the previous journal, and a new one begins with what has to be known.
 """
 
@@ -55,9 +56,6 @@ class Journal:
         self._descriptor = -1
         self._size = 0
         self._size_at_first = 0
-        self._why_closed = "%s has not been opened" % self.path
-        self.unwritten: List[Record] = []
-        """Records that the disk did not take yet. They are tried again with the next one."""
 
     @property
     def is_open(self) -> bool:
@@ -83,9 +81,12 @@ class Journal:
     def open(self) -> List[Record]:
         """Read what is there, cut off a torn last line, and prepare to append.
 
+        If it is open already, it is opened anew.
+
         :raises JournalInUse: if another process has it
         :raises JournalError: if the file cannot be opened
         """
+        self.close()
         try:
             _make_private(self._directory)
             self._check_paths()
@@ -107,31 +108,20 @@ class Journal:
             raise JournalInUse("%s is in use: another foghorn-agent is running" % self.path) from None
         except OSError as error:
             self.close()
-            self._why_closed = "%s cannot be used: %s" % (self.path, error)
-            raise JournalError(self._why_closed) from None
+            raise JournalError("%s cannot be used: %s" % (self.path, error)) from None
         return list(_parse_lines(content[: self._size]))
 
     def append(self, *records: Record) -> Optional[str]:
-        """Write records and wait until the disk has them.
+        """Write records and wait until the disk has them. The journal must be open.
 
-        :returns: None, or why they are not on the disk. They are kept, and tried again next time: a full disk
-            must not keep the machine from being drained
+        :returns: None, or why they are not on the disk: then none of them is
         """
-        self.unwritten.extend(records)
-        if not self.is_open:
-            return self._why_closed
-        if not self.unwritten:
-            return None
-        try:
-            self._write(self.unwritten)
-        except OSError as error:
-            return "%s cannot be written: %s" % (self.path, error.strerror or error)
-        self.unwritten = []
+        if records:
+            try:
+                self._write(records)
+            except OSError as error:
+                return "%s cannot be written: %s" % (self.path, error.strerror or error)
         return None
-
-    def condense(self, summary: Iterable[Record]) -> None:
-        """Keep the records that rebuild the present state in place of those that the disk did not take."""
-        self.unwritten = list(summary)
 
     @property
     def is_large(self) -> bool:
@@ -139,15 +129,20 @@ class Journal:
         # A summary that is large itself has to double first, or every record would begin another journal.
         return self._size > max(self._largest_size, 2 * self._size_at_first)
 
-    def begin_anew(self, summary: Iterable[Record]) -> None:
+    def begin_anew(self, summary: Iterable[Record]) -> bool:
         """Make this the previous journal, and begin another with the records that rebuild the present state.
 
-        If the disk does not let it, the old one goes on: there is no harm in it but its size.
+        :returns: whether it was done. If the disk does not let it, the old one goes on: there is no harm in it but its
+            size
         """
         try:
             self._begin_anew(b"".join(_as_line(record) for record in summary))
         except OSError:
-            return
+            return False
+        # It is the journal now, whether or not a power cut would undo that.
+        with contextlib.suppress(OSError):
+            _sync_directory(self._directory)
+        return True
 
     def keep_aside(self) -> None:
         """Keep this journal under another name besides, for whoever wants to know what could not be read in it."""
@@ -211,9 +206,6 @@ class Journal:
         self._size = self._size_at_first = len(lines)
         with contextlib.suppress(OSError):
             self._mark(self._size)
-        # They are part of the state, and so of its summary.
-        self.unwritten = []
-        _sync_directory(self._directory)
 
 
 def read_history(directory: str) -> Iterator[Record]:
@@ -241,13 +233,14 @@ def read_history(directory: str) -> Iterator[Record]:
 
 def _make_private(directory: str) -> None:
     """Make a directory for the agent alone. Those above it are for others, too: they may hold the probe file."""
-    umask = os.umask(0o022)
-    try:
-        # Before Python 3.7 these would have its mode.
-        os.makedirs(os.path.dirname(directory), exist_ok=True)
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-    finally:
-        os.umask(umask)
+    # Whatever the umask, which is not changed: the loop starts steps with one of their own meanwhile.
+    missing = [(os.path.abspath(directory), 0o700)]
+    while not os.path.isdir(os.path.dirname(missing[-1][0])):
+        missing.append((os.path.dirname(missing[-1][0]), 0o755))
+    for path, mode in reversed(missing):
+        if not os.path.isdir(path):
+            os.mkdir(path, mode)
+            os.chmod(path, mode)
 
 
 def _as_mark(content: bytes) -> int:

@@ -7,6 +7,7 @@ elsewhere to standard error. The standard library's logging would cost a megabyt
 """
 
 import os
+import select
 import socket
 import struct
 import sys
@@ -60,7 +61,11 @@ def _to_stderr(priority: int, message: str, fields: Dict[str, Any]) -> None:
     shown = "".join(" %s=%s" % (name, _quoted(value)) for name, value in sorted(fields.items()) if value is not None)
     line = "<%d>%s%s\n" % (priority, _on_one_line(message), shown)
     try:
-        os.write(sys.stderr.fileno(), line.encode("utf-8", "replace"))
+        # Whoever reads it may hang on a disk of its own, and its buffer be full.
+        poll = select.poll()
+        poll.register(sys.stderr.fileno(), select.POLLOUT)
+        if poll.poll(0):
+            os.write(sys.stderr.fileno(), line.encode("utf-8", "replace"))
     except (OSError, ValueError):
         # Nobody is listening; the agent's work goes on.
         pass
