@@ -48,7 +48,10 @@ class _Played:
 
 
 def _behind_a_gateway(played: _Played, directory: Path) -> list[dict[str, Any]]:
-    """Two machines of a batch leave. One is back before the other, which has lost its record on the way."""
+    """Two machines of a batch leave. When they return, the inventory has given each the name of the other.
+
+    One is back before the other, which has lost its record on the way.
+    """
     variables = {
         "load_balancer_removal_methods": ["suspended_repairs", "application_gateway"],
         "load_balancer_removal_azure_scale_set": VM.partition("/virtualMachines/")[0],
@@ -57,16 +60,22 @@ def _behind_a_gateway(played: _Played, directory: Path) -> list[dict[str, Any]]:
         "load_balancer_removal_gateway_up_timeout": 60,
         "load_balancer_removal_connections_timeout": 0,
         "load_balancer_removal_azure_directory": f"{directory}/kept",
-        "load_balancer_removal_state_directory": f"{directory}/state_{{{{ inventory_hostname }}}}",
+        "load_balancer_removal_state_directory": f"{directory}/state_{{{{ gate_address }}}}",
     }
     made = {"path": variables["load_balancer_removal_state_directory"], "state": "directory", "mode": "0700"}
-    lost = {"path": f"{directory}/kept/application_gateway_127.0.79.48.json", "state": "absent"}
+    one, other = "127.0.79.1", "127.0.79.48"
+    swapped = {
+        "ansible.builtin.add_host": {"name": "{{ item.0 }}", "gate_address": "{{ item.1 }}"},
+        "loop": [[one, other], [other, one]],
+    }
+    lost = f"rm {directory}/kept/application_gateway_{other}_*.json"
     tasks = [
         {"name": "Make room", "ansible.builtin.file": made},
         played.role(),
-        {**played.role(tasks_from="restore"), "when": "inventory_hostname == '127.0.79.1'"},
-        {"name": "Lose a record", "ansible.builtin.file": lost, "run_once": True},
-        {**played.role(tasks_from="restore"), "when": "inventory_hostname == '127.0.79.48'"},
+        {"name": "Swap their names", **swapped},
+        {**played.role(tasks_from="restore"), "when": f"gate_address == '{one}'"},
+        {"name": "Lose a record", "ansible.builtin.shell": lost, "run_once": True},
+        {**played.role(tasks_from="restore"), "when": f"gate_address == '{other}'"},
     ]
     return [{"hosts": "gated", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}]
 
@@ -102,7 +111,6 @@ def played(controller: Callable[..., Controller], tmp_path: Path) -> _Played:
     }
     played = _Played(controller(arm=arm), tmp_path)
     back = played.role(tasks_from="restore")
-    record = f"{tmp_path}/kept/azure_load_balancer_localhost.json"
     variables = {
         "load_balancer_removal_methods": ["instance_protection", "azure_load_balancer"],
         "load_balancer_removal_azure_vm_id": VM,
@@ -110,7 +118,7 @@ def played(controller: Callable[..., Controller], tmp_path: Path) -> _Played:
         "load_balancer_removal_azure_directory": f"{tmp_path}/kept",
         "load_balancer_removal_state_directory": f"{tmp_path}/state",
     }
-    lose = {"name": "Lose the record", "ansible.builtin.file": {"path": record, "state": "absent"}}
+    lose = {"name": "Lose the record", "ansible.builtin.shell": f"rm {tmp_path}/kept/azure_load_balancer_*.json"}
     forge = {
         "name": "Say something else",
         "ansible.builtin.replace": {

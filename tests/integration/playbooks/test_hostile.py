@@ -243,7 +243,7 @@ def test_given_records_that_machines_have_changed_when_restored_then_they_decide
     evil.write_text(json.dumps([{"ansible.builtin.command": f"touch {proof}/tasks"}]))
     (proof.parent / "evil_restore.yml").write_text(evil.read_text())
     service = {"name": "web", "stop_tasks": str(evil), "start_tasks": str(evil)}
-    undo = {"machine": removed.name, "restore": ["touch", f"{removed.directory}/undone"], "status": []}
+    undo = {"restore": ["touch", f"{removed.directory}/undone"], "status": []}
     for host, name, text in (
         (probe, "health_probe.json", json.dumps({"means": f"{proof.parent}/evil", "file": str(probe.marker)})),
         (balancers, "haproxy.balancers", "evil.example.com"),
@@ -264,7 +264,7 @@ def test_given_records_that_machines_have_changed_when_restored_then_they_decide
     path = fleet.path / "restore_all.yml"
     path.write_text(json.dumps([play]))
     # The place of the record is a path of the machine that is restored.
-    (removed.directory / "by_hand" / f"command_{removed.name}_pool.json").write_text(json.dumps(undo))
+    (removed.directory / "by_hand" / f"command_{removed.name}__pool.json").write_text(json.dumps(undo))
 
     status, run = fleet.run(str(path))
 
@@ -310,10 +310,10 @@ def test_given_state_directories_that_another_user_could_change_then_no_record_i
         state = theirs / "state"
         if host not in (leaving, left):
             state.mkdir()
-            undo = {"machine": host.name, "restore": ["touch", f"{proof}/restored"], "status": []}
+            undo = {"restore": ["touch", f"{proof}/restored"], "status": []}
             (state / "command.places").write_text("pool")
-            (state / f"command_{host.name}_pool.json").write_text(json.dumps(undo))
-            (state / f"haproxy_{host.name}_at_{leaving.name}.json").write_text("{}")
+            (state / f"command_{host.name}__pool.json").write_text(json.dumps(undo))
+            (state / f"haproxy_{host.name}__at_{leaving.name}.json").write_text("{}")
         os.chown(theirs, 12345, -1)
         host.variables.update(
             {
