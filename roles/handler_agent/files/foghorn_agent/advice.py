@@ -21,7 +21,6 @@ from .decide.policy import (
     HOOKS,
     NEVER,
     QUORUM,
-    SAMPLE_NOTICE,
     SHORTEST_GRACE_OF_REPAIRS,
     SHUTDOWN,
     STAGES,
@@ -29,7 +28,7 @@ from .decide.policy import (
     Plan,
     Rule,
     Step,
-    default_rules,
+    default_plan,
     plan_for,
 )
 
@@ -169,8 +168,7 @@ def fate_of_uncovered(config: Config, is_here: bool = True) -> Tuple[List[str], 
             rule.match.event_types is None or rule.match.names(each) for rule in own
         ):
             continue
-        plan = plan_for(default_rules(), Event("sample", each, SCHEDULED, (), duration_in_seconds=-1), SAMPLE_NOTICE)
-        (never if plan.approve == NEVER else approved).append(each)
+        (never if default_plan(each).approve == NEVER else approved).append(each)
     notes, warnings = [], []
     if never:
         notes.append("no policy covers %s: the hooks in %s run, and it is not approved" % (", ".join(never), directory))

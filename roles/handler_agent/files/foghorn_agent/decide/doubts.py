@@ -6,7 +6,7 @@ from typing import Optional, Sequence
 
 from foghorn_core.scheduled_events.event import ADVISORY_EVENT_TYPES, EVENT_TYPES
 
-from .policy import MANUAL, Rule
+from .policy import MANUAL, NEVER, Rule, default_plan
 from .state import State
 
 
@@ -57,6 +57,8 @@ def doubt_about_policies(rules: Sequence[Rule], has_hooks: bool) -> Optional[str
         if own
         and not has_hooks
         and each not in ADVISORY_EVENT_TYPES
+        # What is never approved by default passes by itself.
+        and default_plan(each).approve != NEVER
         and not any(
             not rule.plan.rests_on_hooks and (rule.match.event_types is None or rule.match.names(each)) for rule in own
         )

@@ -206,6 +206,11 @@ def default_rules(margin: float = DEFAULT_MARGIN) -> Tuple[Rule, ...]:
     return tuple(Rule(match, plan._replace(is_default=True)) for match, plan in rules)
 
 
+def default_plan(event_type: str) -> Plan:
+    """What the default policies do about such an event of which Azure says nothing but its type."""
+    return plan_for(default_rules(), Event("sample", event_type, SCHEDULED, (), duration_in_seconds=-1), SAMPLE_NOTICE)
+
+
 def seconds_for(steps: Sequence[Step], seconds_left: Optional[float]) -> float:
     """How long the first of these steps may take, if all of them are to have their turn by the deadline.
 
