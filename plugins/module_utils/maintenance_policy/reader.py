@@ -7,6 +7,8 @@ import json
 import re
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Set, Tuple
 
+from ..scheduled_events.words import nearest
+
 _LONGEST_TIME = 86400.0  # seconds
 _LONGEST_QUOTE = 120
 _NUMBER = re.compile(r" *[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})? *\Z")
@@ -32,7 +34,9 @@ class Section:
         self._is_secret = is_secret
         self._asked: Set[str] = set()
         self._children: List[Section] = []
-        if not isinstance(content, Mapping):
+        self.is_object = isinstance(content, Mapping)
+        """Whether it is a dictionary at all; one that is not has no more mistakes."""
+        if not self.is_object:
             self.mistake("", content, "an object")
             content = {}
         self.content: Mapping[str, Any] = content
@@ -160,8 +164,12 @@ class Section:
         """Record every name that nothing asked for: most likely a typing error."""
         for name in self.content:
             if name not in self._asked:
-                known = ", ".join(sorted(self._asked))
-                self.mistakes.append("%s: is not an option here. Known are %s" % (self.where(str(name)), known))
+                known = sorted(self._asked)
+                meant = nearest(str(name), known) if known else None
+                hint = ": did you mean %s?" % meant if meant else "."
+                self.mistakes.append(
+                    "%s: is not an option here%s Known are %s" % (self.where(str(name)), hint, ", ".join(known))
+                )
         for child in self._children:
             child.finish()
 

@@ -98,6 +98,7 @@ class Answers:
             self._recorder.config.dry_run,
             self._approvals.without_plan,
             dict(self._leaving.describe(), rotation_seconds=self._seconds_in_rotation()),
+            self._recorder.config.journal_directory,
         )
 
     @property

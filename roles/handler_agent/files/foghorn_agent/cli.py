@@ -50,7 +50,7 @@ by hand, as root, while the agent runs:
 
 options:
   --config FILE         default: %s; check-config and explain read standard input for -
-  --notice SECONDS      with explain: the time until it may start
+  --notice TIME         with explain: until it may start, as 900 or 15m
   --source SOURCE       with explain: Platform, which is the default, or User
   --shared              with explain: it hits another machine as well
   --document FILE       with explain: the events of a document, in place of a type
@@ -111,7 +111,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         sys.stdout.flush()
         return status
     except UsageError as error:
-        sys.stderr.write("foghorn-agent: %s\n\n%s" % (error, USAGE))
+        sys.stderr.write("foghorn-agent: %s\nfoghorn-agent --help shows the commands and options\n" % error)
         return WRONG_USAGE
     except ConfigError as error:
         for mistake in error.mistakes:
@@ -136,9 +136,9 @@ def parse_arguments(arguments: Sequence[str]) -> Arguments:
     asked = Arguments("")
     while left:
         word = left.pop(0)
-        if word in ("-h", "--help"):
-            words.append("help")
-        elif word.startswith("-"):
+        if word in _INSTEAD:
+            return Arguments(_INSTEAD[word])
+        if word.startswith("-"):
             asked = _with_option(asked, word, left)
         else:
             words.append(word)
@@ -168,7 +168,10 @@ def _with_option(asked: Arguments, word: str, left: List[str]) -> Arguments:
     if read is None or not (equals or left):
         raise UsageError("%s is not an option, or lacks its value" % word)
     field, parse = read
-    fields = {field: parse(value if equals else left.pop(0))}
+    try:
+        fields = {field: parse(value if equals else left.pop(0))}
+    except UsageError as error:
+        raise UsageError("%s %s" % (name, error)) from None
     return asked._replace(**fields)
 
 
@@ -189,23 +192,19 @@ def _checked(asked: Arguments) -> Arguments:
     return asked
 
 
-def _seconds(text: str) -> float:
-    if not (text.isdecimal() and len(text) < 8):
-        raise UsageError("--notice %s: expected whole seconds, like 900" % plain(text))
-    return float(text)
-
-
 def _period(text: str) -> float:
     try:
         return parse_period(text)
     except RequestError as error:
-        raise UsageError("--for %s" % error) from None
+        raise UsageError(str(error)) from None
 
 
+_INSTEAD = {"-h": "help", "--help": "help", "--version": "version"}
+"""Options for which nothing else is done, whatever is asked for beside them."""
 _OPTIONS: Dict[str, Tuple[str, Callable[[str], Any]]] = {
     "--config": ("config", str),
     "--for": ("seconds", _period),
-    "--notice": ("notice", _seconds),
+    "--notice": ("notice", _period),
     "--source": ("source", str),
     "--document": ("document", str),
 }
@@ -252,6 +251,13 @@ def _ask_here(config: str) -> Optional[Tuple[str, Dict[str, Any]]]:
     return (path, status) if isinstance(status, dict) else None
 
 
+def _state_directory(config: str) -> str:
+    """Where the agent has its journal, and is asked by hand: one that runs knows it, whatever the file says by now."""
+    answer = _ask_here(config)
+    directory = answer[1].get("state_directory") if answer else None
+    return directory if directory and isinstance(directory, str) else load_config(config).journal_directory
+
+
 def _ask_by_port(path: str) -> Tuple[str, Dict[str, Any]]:
     url = _url_of_agent(load_config(path))
     try:
@@ -275,7 +281,7 @@ def _url_of_agent(config: Config) -> str:
 
 
 def _history(asked: Arguments, output: TextIO) -> int:
-    for record in read_history(load_config(asked.config).journal_directory):
+    for record in read_history(_state_directory(asked.config)):
         if asked.json:
             output.write(json.dumps(record, sort_keys=True) + "\n")
         elif record.get("kind") not in ("summary", "tracked", "incarnation"):
@@ -338,7 +344,7 @@ def _by_hand(asked: Arguments, output: TextIO) -> int:
     # Imported here: the other commands do not need it, and start faster.
     from .io.control import ask_agent
 
-    directory = load_config(asked.config).journal_directory
+    directory = _state_directory(asked.config)
     wanted = {"request": asked.command, "seconds": asked.seconds, "event_id": asked.event_id}
     try:
         said = ask_agent(directory, wanted, _SECONDS_TO_ANSWER)
@@ -380,7 +386,7 @@ def _check_removal(asked: Arguments, _output: TextIO) -> int:
     # Called by the role. The journal knows as well, whether the agent runs or not, if the disk has taken it.
     from .decide.state import replay
 
-    directory = directory_of(os.environ, "STATE_DIRECTORY") or load_config(asked.config).journal_directory
+    directory = directory_of(os.environ, "STATE_DIRECTORY") or _state_directory(asked.config)
     answer = _ask_here(asked.config)
     if not (answer and answer[1].get("out_of_rotation")) and not replay(Journal(directory).read()).is_out:
         return OK

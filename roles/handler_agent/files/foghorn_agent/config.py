@@ -392,7 +392,7 @@ def _parse_stage(section: Section, stage: str) -> Optional[Tuple[Step, ...]]:
 def _parse_check(section: Section) -> Tuple[Step, ...]:
     steps = tuple((step, _parse_step(step)) for step in section.sections(CHECK))
     for each, step in steps:
-        if step.kind not in (COMMAND, HOOKS) or step.stops or step.starts:
+        if each.is_object and (step.kind not in (COMMAND, HOOKS) or step.stops or step.starts):
             each.mistake("", each.content, "command or hooks, because a check must change nothing")
     return tuple(step for _section, step in steps)
 
@@ -479,7 +479,7 @@ def _parse_ready_check(section: Section) -> Check:
 
 
 def _is_one(section: Section, kinds: Sequence[str], known: Sequence[str]) -> bool:
-    if len(kinds) != 1:
+    if len(kinds) != 1 and section.is_object:
         found = " and ".join(kinds) or "none of them"
         section.mistakes.append("%s: expected exactly one of %s, got %s" % (section.path, ", ".join(known), found))
     return len(kinds) == 1

@@ -404,9 +404,9 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ),
         ({"listen": [{"port": {"a": 1}}]}, "listen[0].port: expected a port from 0 to 65535, got an object"),
         ({"allow_from": [{"a": 1}]}, "allow_from: expected a list of IP addresses or networks, got a list"),
-        ({"polices": []}, "polices: is not an option here. Known are "),
+        ({"polices": []}, "polices: is not an option here: did you mean policies? Known are "),
         (policy(match={"type": 1}), "policies[0].match.type: is not an option here. Known are "),
-        (step(pause=1, timout=4), "policies[0].drain[0].timout: is not an option here. Known are "),
+        (step(pause=1, timout=4), "policies[0].drain[0].timout: is not an option here: did you mean timeout? "),
     ],
 )  # fmt: skip
 def test_given_a_mistake_when_parsed_then_it_is_named_with_its_path_and_what_was_expected(
@@ -418,9 +418,15 @@ def test_given_a_mistake_when_parsed_then_it_is_named_with_its_path_and_what_was
 
 
 def test_given_a_name_that_is_not_known_when_parsed_then_the_known_ones_are_listed() -> None:
-    assert mistakes({"quorum": {"member": {}}}) == [
-        "quorum.member: is not an option here. Known are interval, members, secret_file, silent_after, timeout, url"
+    assert mistakes({"quorum": {"who": {}}}) == [
+        "quorum.who: is not an option here. Known are interval, members, secret_file, silent_after, timeout, url"
     ]
+    assert mistakes(policy(aprove="never"))[0].startswith("policies[0].aprove: is not an option here: did you mean app")
+
+
+@pytest.mark.parametrize("stage", ["drain", "check"])
+def test_given_a_step_that_is_a_bare_word_when_parsed_then_that_is_one_mistake(stage: str) -> None:
+    assert mistakes(policy(**{stage: ["nginx"]})) == ['policies[0].%s[0]: expected an object, got "nginx"' % stage]
 
 
 MARKER = "s3cr3t-m4rk3r"

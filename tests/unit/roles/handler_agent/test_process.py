@@ -16,11 +16,12 @@ import threading
 import urllib.request
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Callable, Dict, Generator, List
+from typing import Any, Callable, Dict, Generator, List, Tuple
 
 import pytest
 from ansible_collections.foghorn.azure_events.tests.ports import free_port
 from edge_helpers import PATIENCE, environment_of_agent, put, wait_until
+from foghorn_agent.cli import main
 from foghorn_agent.config import Config, ConfigError, parse_config
 from foghorn_agent.decide.state import State, Tracked
 from foghorn_agent.http.webhooks import Report, Request
@@ -175,6 +176,29 @@ def test_given_something_that_it_cannot_have_when_served_then_it_says_so_and_run
         assert "\nendpoint  cannot listen on 127.0.0.1" in said[1]
         assert [line for line in lines if "The agent retries, and handles events meanwhile" in line]
         assert "<5>the endpoint listens on all of its addresses" in lines
+
+
+def test_given_a_configuration_that_is_broken_since_when_asked_by_hand_then_the_running_agent_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: "pytest.CaptureFixture[str]"
+) -> None:
+    runtime = tmp_path / "run"
+    runtime.mkdir()
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(runtime))
+    file = write(tmp_path / "agent.json", content(tmp_path))
+    said: List[Tuple[int, str]] = []
+
+    def ask() -> None:
+        wait_until(lambda: health_at(runtime / "agent.sock"))
+        put(Path(file), '{"margin": ')
+        for command in (["hold"], ["release"], ["drain"], ["history"], ["restore"]):
+            capfd.readouterr()
+            said.append((main([*command, "--config", file]), capfd.readouterr().out))
+
+    thread = meanwhile(ask)
+    assert serve(file, {"RUNTIME_DIRECTORY": str(runtime)}) == 0
+    thread.join(PATIENCE)
+    assert [status for status, _text in said] == [0] * 5, said
+    assert "  held\n" in said[3][1]
 
 
 def test_given_a_broken_configuration_when_served_then_it_waits_for_a_good_one(

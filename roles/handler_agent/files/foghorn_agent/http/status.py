@@ -109,6 +109,7 @@ def describe(
     is_dry: bool = False,
     without_plan: Container[str] = (),
     leaving: Mapping[str, Any] = MappingProxyType({}),
+    state_directory: str = "",
 ) -> JsonObject:
     """The document that `/status` answers. Other agents read `vm_name`, `in_rotation`, `rotation_seconds`, `wants_out`
     and, of each of the `events`, `event_id`, `ready`, `willing` and `approves`.
@@ -121,6 +122,7 @@ def describe(
     :param without_plan: ids of events for which nobody has configured anything
     :param leaving: what `keep_in_service` makes of it, as `Leaving.describe` gives it, and for how many seconds the
         machine has been in rotation, as `rotation_seconds`
+    :param state_directory: where the agent is asked by hand, and has its journal
     """
     in_rotation = not state.is_out and all(check["ready"] for check in checks)
     return {
@@ -128,6 +130,7 @@ def describe(
         "vm_name": state.vm_name,
         "vm_id": state.vm_id,
         "boot_id": state.boot_id,
+        "state_directory": state_directory,
         # As the probe sees it.
         "in_rotation": in_rotation or is_dry,
         "dry_run": {"in_rotation": in_rotation} if is_dry else None,
