@@ -8,6 +8,7 @@ What it does in between is tested with real processes, beside this file. Runs on
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -154,12 +155,12 @@ def test_given_something_that_it_cannot_have_when_served_then_it_says_so_and_run
             taken.listen(1)
 
         def look() -> None:
-            said.append(wait_until(lambda: health_at(runtime / "agent.sock")))
+            problem = "journal: " if what == "directory" else "endpoint: "
+            said.append(wait_until(lambda: re.match("(?s).*\n" + problem, health_at(runtime / "agent.sock"))).string)
             said.append(status_at(runtime))
             taken.close()
             if what == "directory":
                 state.unlink()
-            problem = "journal: " if what == "directory" else "endpoint: "
             wait_until(lambda: problem not in (health_at(runtime / "agent.sock") or problem))
 
         thread = meanwhile(look)
@@ -167,7 +168,6 @@ def test_given_something_that_it_cannot_have_when_served_then_it_says_so_and_run
         thread.join(PATIENCE)
     lines = capfd.readouterr().err.splitlines()
     if what == "directory":
-        assert "\njournal: " in said[0]
         assert "\njournal  " in said[1]
         assert [line for line in lines if "nothing is approved until it can be" in line]
         assert (state / "journal.jsonl").stat().st_size
