@@ -16,7 +16,8 @@ description:
   - Prints a line with the time for each change of a host, instead of the tasks that P(ansible.builtin.default#callback)
     prints. Made for C(handle_events) and C(redeploy_early), where it shows how many hosts of each group are in service.
   - On a terminal, the last line shows the state of the fleet, and what the run waits for.
-  - Failures are printed at once, in full and only once. The report comes last.
+  - Failures are printed at once, in full and only once. The report comes last. A run that is interrupted says which
+    hosts are out of rotation, and what brings them back.
   - For other plays it prints failures, C(debug) output, and a recap. With C(-v) it also prints changes.
 requirements:
   - Set it as the standard output callback, for one run with E(ANSIBLE_STDOUT_CALLBACK), or in C(ansible.cfg).
@@ -33,6 +34,8 @@ EXAMPLES = r"""
 #   stdout_callback = foghorn.azure_events.fleet
 """
 
+import atexit
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -62,7 +65,11 @@ class CallbackModule(CallbackBase):
         self._is_reported = False
         self._told: dict[str, list[str]] = {}
         """By host, which of its failures were printed."""
+        self._out: list[str] = []
+        """Which hosts are out, or about to leave."""
         self._is_terminal = sys.stdout.isatty()
+        # An interrupted ansible-core tells callbacks nothing.
+        atexit.register(self._end, os.getpid())
 
     # The methods that ansible-playbook calls:
 
@@ -125,7 +132,7 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         """Print a recap if there was no report."""
-        self._status = ""
+        self._status, self._out = "", []
         self._show("")
         if self._is_reported:
             return
@@ -146,7 +153,17 @@ class CallbackModule(CallbackBase):
                 continue
             self._line(line, constants.COLOR_ERROR if is_failure else None)
         self._status = content.get("status") or self._status
+        self._out = content.get("out", self._out)
         self._show(self._status)
+
+    def _end(self, process: int) -> None:
+        """Say what is left to do, unless the run has come to its end."""
+        if self._out and os.getpid() == process:
+            self._line(
+                "interrupted: out of rotation, or about to leave it: %s. Run the same command again: it continues, and "
+                "restores each of them when its event is over" % ", ".join(self._out),
+                constants.COLOR_ERROR,
+            )
 
     def _is_told(self, host: str, failure: str) -> bool:
         return any(told and told in failure for told in self._told.get(host, ()))

@@ -43,6 +43,16 @@ def summary(run: Run) -> str:
     return " · ".join([*told, *(["waiting: " + few(waiting)] if waiting else [])])
 
 
+def out(run: Run) -> list[str]:
+    """The hosts that are out of rotation, or about to leave it, and that a run has to restore."""
+    return [
+        name
+        for name, host in run.hosts.items()
+        if not (run.predicts or host.result.restored or host.leaves_out)
+        and (host.reading.was_left or any(moment.step in _TAKES_OUT for moment in host.timeline))
+    ]
+
+
 def _of_host(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupState], now: float) -> Iterator[str]:
     for failure in host.result.failures[len(before.result.failures) :]:
         yield "FAILED: %s" % failure
@@ -126,6 +136,7 @@ def _time(instant: float | None) -> str:
     return "any moment" if instant is None else time.strftime("%H:%M:%S", time.localtime(instant))
 
 
+_TAKES_OUT = (Step.DRAIN.value, Step.STOP.value, Step.MOVE.value)
 _WAITS = {
     Step.WAIT: "for room until %(until)s",
     Step.DRAIN: "for its connections%(drained_by)s",

@@ -50,6 +50,8 @@ class Result(NamedTuple):
     """What the operator must know although it is no failure, in words."""
     still_out: str = ""
     """Who else keeps it out of rotation, in words; empty if nobody does."""
+    was_out: bool = False
+    """Whether an earlier run had taken it out, and had not restored it, when this run began."""
     left_alone: bool = False
     """Whether nothing had to be done to it in its batch."""
     is_to_return: bool = False
@@ -159,16 +161,18 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         wrong = wrong or ([_CUT_SHORT] if name in plan.hosts and _is_cut_short(result) else [])
         approved = {event_id: left for event_id, left in result.approved.items() if event_id.lower() in ids}
         refused = [why for event_id, why in result.not_approved.items() if event_id.lower() in ids]
-        told = list(result.steps)
+        told = ["already out when the run began"] if result.was_out else []
+        told += result.steps
         told += ["connections remained: %s" % ", ".join(result.remaining)] if result.remaining else []
         told += ["WARNING: %s" % text for text in result.warnings]
         told += [_describe_approval(left, result.predicted) for left in approved.values()]
         told += ["not approved: %s" % why for why in refused]
+        told += _describe_unapproved(plan.hosts.get(name), result) if wrong and name in results else []
         told += [result.outcome] if result.outcome and not result.gave_up else []
         told += ["still out %s" % result.stays_out] if result.stays_out else []
         told += [_describe_return(plan.hosts[name])] if result.restored else []
         told += _predict_return(plan.hosts[name]) if result.predicted and name in plan.hosts else []
-        told += ["still out: %s" % result.still_out] if result.still_out else []
+        told += ["still out: %s" % result.still_out] if result.still_out and not result.stays_out else []
         told += ["FAILED: %s" % text for text in wrong]
         what = ", ".join("%s %s" % (event.event_type, event.event_id) for event in events)
         demand = plan.hosts[name].demand if name in plan.hosts else None
@@ -208,6 +212,7 @@ def _as_record(events: Sequence[Event], result: Result, failures: Sequence[str])
         "steps": list(result.steps),
         "approved": [{"event_id": name, "seconds_until_start": left} for name, left in result.approved.items()],
         "outcome": result.outcome,
+        "was_out": result.was_out,
         "restored": result.restored,
         "connections_remained": list(result.remaining),
         "warnings": list(result.warnings),
@@ -246,6 +251,23 @@ def _describe_notice(event: Event, now: float) -> str:
     if notice is None:
         return "has status %s" % event.event_status
     return "may start at any moment" if event.not_before is None else "starts in %d s" % notice
+
+
+def _describe_unapproved(host_plan: HostPlan | None, result: Result) -> list[str]:
+    """The events of a host that failed which nobody has approved: Azure begins them all the same."""
+    # An earlier run may have approved those of a host that it took out.
+    if host_plan is None or host_plan.agent or result.predicted or result.was_out:
+        return []
+    told = {event_id.lower() for event_id in (*result.approved, *result.not_approved)}
+    return [
+        "not approved: %s begins by itself, %s"
+        % (
+            event.event_id,
+            "at any moment" if event.not_before is None else "at its NotBefore, %s" % format_date(event.not_before),
+        )
+        for event in host_plan.events
+        if event.is_scheduled and not event.is_advisory and event.event_id.lower() not in told
+    ]
 
 
 def _describe_return(host_plan: HostPlan) -> str:

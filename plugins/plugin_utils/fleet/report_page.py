@@ -183,15 +183,17 @@ def _handled(hosts: Mapping[str, Record]) -> Iterator[Lane]:
         at = dict(reversed(moments))
         marks = [Mark(at["approve"], lanes.APPROVED)] if host["approved"] and "approve" in at else []
         starts = [_instant(event["not_before"]) - begin for event in host["events"] if event["not_before"]]
-        yield Lane(name, [*_steps(moments, bool(host["restored"]), end)], [*marks, *_not_before(starts, end)])
+        yield Lane(name, [*_steps(moments, host, end)], [*marks, *_not_before(starts, end)])
 
 
-def _steps(moments: Sequence[tuple[str, float]], restored: bool, end: float) -> Iterator[Span]:
+def _steps(moments: Sequence[tuple[str, float]], host: Record, end: float) -> Iterator[Span]:
     """What this run has done to a host; it does not know what an agent did there."""
+    was_out, restored = bool(host.get("was_out")), bool(host["restored"])
     begun = next((index for index, (step, _at) in enumerate(moments) if step in ("drain", "stop", "move")), None)
+    begun = 0 if was_out else begun
     if begun is None:
         return
-    yield Span(0.0, moments[begun][1], lanes.IN)
+    yield Span(0.0, moments[begun][1], lanes.OUT if was_out else lanes.IN)
     for (step, at), (_next, until) in zip(moments[begun:], [*moments[begun + 1 :], ("", end)], strict=True):
         if step != "done":
             yield Span(at, until, lanes.DRAINING if step == "drain" else lanes.OUT)

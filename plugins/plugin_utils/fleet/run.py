@@ -340,6 +340,7 @@ class Run(NamedTuple):
             gave_up=bool(progress.get("gave_up")),
             is_to_return=bool(progress.get("over") and progress.get("restore")),
             left_alone=bool(host.left_to),
+            was_out=host.reading.was_left,
             still_out=host.result.stays_out or host.reading.kept_out_by,
             predicted=self.predicts,
             timeline=host.timeline,

@@ -11,6 +11,7 @@ from ...module_utils.claims import BY_EVENT, Shared
 from ...module_utils.scheduled_events.text import plain
 from .agent import has_taken_out
 from .claims import BY_HAND, Found, LeaseView, is_alive, lease_view, of_this_vm
+from .clocks import as_utc
 from .host import describe_attempt
 from .reading import UNREADABLE
 from .silence import explain
@@ -110,8 +111,12 @@ def _next(
     claims = found.get("claims") or {}
     if lease and claims:
         return [
-            "%s, once the lease has ended; or now with --extra-vars handle_events_break_leases=true, if that run has"
-            " certainly ended" % _command("handle_events" if BY_EVENT in claims else "restore", inventory)
+            "%s, once the lease has ended, at %s; or now with --extra-vars handle_events_break_leases=true, if that run"
+            " has certainly ended"
+            % (
+                _command("handle_events" if BY_EVENT in claims else "restore", inventory),
+                as_utc(float(lease["until"])),
+            )
         ]
     told = []
     if BY_EVENT in claims:

@@ -15,7 +15,7 @@ from .balancers import kept_out, of_host, read_balancers
 from .contacts import choose_contacts, describe_others, is_back, note_resting, others_to_ask, share_a_group
 from .demand import DemandKind
 from .left_out import forget, note, noted_in
-from .news import changes, summary
+from .news import changes, out, summary
 from .orders import balancers_to_ask, known_host, note_asked, order_as_dict, read_reports
 from .plan import Plan
 from .policy import read_policy
@@ -181,6 +181,7 @@ def planned(call: Call) -> dict[str, Any]:
     return {
         "lines": as_plain([*(_describe_news(fleet, call.now) if fleet else ()), *describe_plan(run.plan, call.now)]),
         "status": plain(summary(run)),
+        "out": as_plain(out(run)),
         "turns": run.plan.turns,
         "involved": list(dict.fromkeys([*run.plan.involved, *run.results()])),
         "hosts": [reading["name"] for reading in readings],
@@ -217,6 +218,7 @@ def advanced(call: Call) -> dict[str, Any]:
         "lines": as_plain(lines),
         "news": as_plain(changes(before, run, call.now)),
         "status": plain(summary(run)),
+        "out": as_plain(out(run)),
         "is_over": not orders,
         "rounds": min(run.given, _MOST_ROUNDS),
         "longest_step": run.longest_step,

@@ -211,6 +211,9 @@ def test_given_hosts_that_are_renamed_or_made_again_when_run_again_then_each_ser
         assert haproxy.admin_states() == {"web/host0": 0, "web/host1": 0, "app/host2": 0, "app/host3": 1}, run.output
         assert haproxy.ask("get weight web/host0").startswith("30 ")
         for host in (renamed, made_again):
-            assert f'"{host.name}: no event: no event is pending any more; restored"' in run.text
+            assert (
+                f'"{host.name}: no event: already out when the run began; no event is pending any more; restored"'
+                in run.text
+            )
         assert f"still out in HAProxy: {balancer.name}: app/host3 is in maintenance" in run.text
         assert not any(host.state.exists() for host in fleet.hosts)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from types import SimpleNamespace
 from typing import Any
@@ -107,3 +108,18 @@ def test_given_hostile_results_when_shown_then_they_are_text(callback: CallbackM
     )
     callback.v2_playbook_on_stats(stats)
     assert_harmless(screen)
+
+
+def test_given_a_run_that_ends_before_its_hosts_are_back_then_they_and_the_remedy_are_named(
+    callback: CallbackModule, screen: Screen
+) -> None:
+    callback.v2_runner_on_ok(result(STEP, out=["web1", "web2"], status="2 out"))
+    callback.v2_runner_on_ok(result(STEP, lines=[]))
+    callback._end(os.getpid() + 1)
+    assert "interrupted" not in screen.text
+    callback._end(os.getpid())
+    assert "out of rotation, or about to leave it: web1, web2. Run the same command again" in screen.text
+    screen.text = ""
+    callback.v2_playbook_on_stats(SimpleNamespace(processed={}))
+    callback._end(os.getpid())
+    assert screen.text == ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, summary
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, out, summary
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     OrderReport,
     Run,
@@ -55,6 +55,22 @@ def test_given_a_host_that_leaves_and_returns_then_each_change_is_reported_once_
     assert states[0] == "all 3/3 (at least 1)"
     assert any(state.startswith("all 2/3 (at least 1) · waiting: h0 for its connections until ") for state in states)
     assert states[-1] == "all 3/3 (at least 1)"
+
+
+def test_given_a_host_on_its_way_then_it_counts_as_out_from_its_drain_until_it_is_restored(
+    event: MakeEvent, now: float
+) -> None:
+    world = World(now, 3, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=1)
+    seen: list[tuple[list[str], bool]] = []
+
+    def between(run: Run) -> Run:
+        seen.append((out(run), world.is_out("h0")))
+        return run
+
+    play(world, between=between)
+
+    assert [names for names, is_out in seen if is_out and names != ["h0"]] == []
+    assert seen[-1] == ([], False)
 
 
 def test_given_a_host_of_which_nobody_was_asked_whether_it_is_back_then_nothing_says_that_it_is(

@@ -60,7 +60,7 @@ def test_given_answers_of_a_survey_as_text_then_they_are_what_they_say() -> None
         ({"policies": ["x"]}, r"handle_events_policies\[0\]: expected an object"),
         (
             {"policies": [{"aprove": "never"}]},
-            r"handle_events_policies\[0\].aprove: is not an option here. Known are approve",
+            r"handle_events_policies\[0\].aprove: is not an option here: did you mean approve",
         ),
         ({"policies": [{"approve": "quorum"}]}, r"handle_events_policies\[0\].approve: expected one of never, when"),
         ({"policies": [{"match": "x"}]}, r"handle_events_policies\[0\].match: expected an object"),

@@ -132,6 +132,32 @@ def test_given_a_policy_for_a_type_that_azure_may_add_when_reported_then_it_is_p
     )
 
 
+def test_given_a_host_that_failed_then_it_is_said_that_its_event_was_not_approved_and_when_it_began(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = [Host(f"web{n}", f"vm_{n}", (event(resources=(f"vm_{n}",), event_id=f"E{n}"),)) for n in range(2)]
+    plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
+    failed = Result(failures=("no stop",), outcome="over", restored=True)
+    start = "at its NotBefore, 2026-09-19T18:15:00Z"
+
+    told = describe_results(plan, {"web0": failed, "web1": failed._replace(was_out=True)})
+
+    assert told.lines == [
+        f"web0: Reboot E0: not approved: E0 begins by itself, {start}; over; restored; FAILED: no stop",
+        # An earlier run may have approved it.
+        "web1: Reboot E1: already out when the run began; over; restored; FAILED: no stop",
+    ]
+    assert [told.hosts[name]["was_out"] for name in ("web0", "web1")] == [False, True]
+
+
+def test_given_a_host_that_others_keep_out_then_that_is_said_once(event: MakeEvent, now: float) -> None:
+    plan = make_plan([Host("web1", "vm_1", (event(),))], Policy(minimum_in_service="0"), now)
+
+    told = describe_results(plan, {"web1": Result(outcome="over", stays_out="by hand", still_out="by hand")})
+
+    assert told.lines[0].count("still out") == 1
+
+
 def test_given_results_when_reported_then_each_host_has_a_line_and_each_failure_too(
     event: MakeEvent, now: float
 ) -> None:
@@ -178,6 +204,7 @@ def test_given_results_when_reported_then_each_host_has_a_line_and_each_failure_
         "steps": ["ready"],
         "approved": [{"event_id": "e0", "seconds_until_start": 871}],
         "outcome": "over",
+        "was_out": False,
         "restored": True,
         "connections_remained": [],
         "warnings": [],

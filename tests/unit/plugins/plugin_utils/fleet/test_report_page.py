@@ -146,6 +146,14 @@ def test_given_a_run_when_drawn_then_each_host_has_a_lane_and_its_notice_in_figu
     assert page.texts["p"] == ["1 host failed: see below."]
 
 
+def test_given_a_host_that_an_earlier_run_had_taken_out_when_drawn_then_its_lane_begins_out_of_rotation() -> None:
+    moments = [{"at": f"2026-09-19T18:00:{at}Z", "step": step} for at, step in (("00", "watch"), ("09", "done"))]
+
+    text = draw_run({"web1": host(was_out=True, timeline=moments)})
+
+    assert [kind for kind, _what in spans(text)] == ["out", "out", "in"]
+
+
 def test_given_a_notbefore_that_is_hours_away_when_drawn_then_the_lanes_keep_their_room_and_the_table_has_it() -> None:
     far = host(events=[{"event_id": "E0", "event_type": "Reboot", "not_before": "2026-09-20T18:15:00Z"}])
     page = Page(draw_run({"web1": far}))

@@ -77,12 +77,15 @@ def test_given_a_run_at_work_here_then_there_is_nothing_to_do() -> None:
 
 
 def test_given_a_lease_of_a_run_elsewhere_then_it_says_when_to_continue_and_how_to_continue_now() -> None:
-    later = "once the lease has ended; or now with --extra-vars handle_events_break_leases=true, if that run has"
+    later = (
+        "once the lease has ended, at 2026-09-19T18:01:00Z; or now with --extra-vars handle_events_break_leases=true,"
+        " if that run has certainly ended"
+    )
     run = describe_run("handle_events")
     elsewhere = lease_of(dict(run, process=dict(run["process"], boot_id="another")))
 
-    assert status(found(elsewhere, handle_events=claim()))[-1] == f"web1: next: {HANDLE}, {later} certainly ended"
-    assert status(found(elsewhere, by_hand=claim()))[-1] == f"web1: next: {RESTORE}, {later} certainly ended"
+    assert status(found(elsewhere, handle_events=claim()))[-1] == f"web1: next: {HANDLE}, {later}"
+    assert status(found(elsewhere, by_hand=claim()))[-1] == f"web1: next: {RESTORE}, {later}"
     assert status(found(elsewhere))[1:] == [LEASED]
 
 
