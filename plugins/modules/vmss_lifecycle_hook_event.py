@@ -31,7 +31,8 @@ options:
     required: true
   name:
     description:
-      - The name of the event. By default the active event. If two are active, the error names both.
+      - The name of the event. By default the active event about an upgrade. If two are active, the error names both.
+        Active events of other types, such as the deletion of an instance, are answered only by name.
     type: str
   state:
     description:

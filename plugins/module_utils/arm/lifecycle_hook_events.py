@@ -24,7 +24,7 @@ from ..scheduled_events.event import same_name
 from .answers import Json
 from .client import POLL_INTERVAL, ArmClient, Permission, reporting
 from .errors import ArmError
-from .lifecycle_hooks import KIND, SINCE, read_duration
+from .lifecycle_hooks import KIND, SINCE, TYPES, read_duration
 
 APPROVED = "approved"
 REJECTED = "rejected"
@@ -124,14 +124,14 @@ def answer_event(
 ) -> EventChange:
     """Approve or reject the targets of an event, or have it wait longer.
 
-    :param name: of the event; None: the one that is active
+    :param name: of the event; None: the active one of `TYPES`: nobody asked to let Azure do anything else
     :param dry_run: decide, but send nothing
     :raises ArmError: if that fails, or cannot be; nothing was sent in the latter case
     """
-    events = list_events(client, resource_group, scale_set, name, None if name else (ACTIVE,))
+    listed = list_events(client, resource_group, scale_set, name)
+    events = listed if name else [one for one in listed if one["state"] == ACTIVE and one["type"] in TYPES]
     if not events:
-        reason = "no event of this name is listed" if name else "no event is active"
-        return EventChange(False, reason, None, None, ())
+        return EventChange(False, _why_none(name, listed), None, None, ())
     if len(events) > 1:
         raise ArmError(
             "name: %d events of %s are active: %s. Set name to one of them"
@@ -207,6 +207,8 @@ class _Decision:
         self.reason = (
             None if waiting else "no instance is chosen" if not meant else "all chosen instances are %s" % wanted
         )
+        if self.reason and meant and _is_out_of_time(event):
+            self.reason += ": " + _words_of_default(event)
         self.properties: Json = {
             "targetResources": [{"resource": {"id": one}, "actionState": wanted} for one in self.answered]
         }
@@ -264,6 +266,32 @@ class _Delay:
         """Whether the event shows the change."""
         shown = _time(event["wait_until"])
         return shown is not None and self._until is not None and shown >= self._until
+
+
+def _why_none(name: str | None, listed: Sequence[Json]) -> str:
+    """Why there is no event to answer."""
+    if name:
+        return "no event of this name is listed"
+    strange = ["%s (%s)" % (one["name"], one["type"]) for one in listed if one["state"] == ACTIVE]
+    if strange:
+        return "no upgrade event is active; set name to answer %s" % ", ".join(strange)
+    late = next((one for one in listed if _is_out_of_time(one)), None)
+    if late is None:
+        return "no event is active" if listed else "no event is listed"
+    return "no event is active: " + _words_of_default(late)
+
+
+def _is_out_of_time(event: Json) -> bool:
+    """Whether an event is over, and so is its time: then the default was taken for whoever had not answered."""
+    return event["state"] != ACTIVE and event["seconds_left"] == 0
+
+
+def _words_of_default(event: Json) -> str:
+    return "the time of %s was over at %s, when its default action, %s, took effect where nobody had answered" % (
+        event["name"],
+        event["wait_until"],
+        event["default_action"],
+    )
 
 
 def _choose(event: Json, instances: Sequence[str] | None) -> list[Json]:

@@ -98,8 +98,10 @@ def parse_instance(content: Mapping[str, Any]) -> Instance:
 
 
 def is_spot(properties: Mapping[str, Any]) -> bool:
-    """Whether a VM, an instance or a set's profile with these properties is Spot, once called low priority."""
-    return str(properties.get("priority", "")).lower() in ("spot", "low")
+    """Whether a VM, an instance or a set's profile with these properties is Spot: first called low priority, and now also
+    Spot Plus.
+    """
+    return str(properties.get("priority", "")).lower() in ("spot", "spotplus", "low")
 
 
 def describe_spot(properties: Mapping[str, Any], spot: bool | None = None) -> dict[str, str | None]:

@@ -581,7 +581,7 @@ class ComputeResources:
             zone=scale_set.zones[number % len(scale_set.zones)] if scale_set.zones else "",
             scale_set=scale_set.name,
             vm_size=str(scale_set.sku.get("name", "Standard_D2s_v5")),
-            spot=scale_set.profile.get("priority") == "Spot",
+            spot=scale_set.profile.get("priority") in ("Spot", "SpotPlus"),
             computer_name=name,
         )
         machine = self._new_machine(vm, scale_set)

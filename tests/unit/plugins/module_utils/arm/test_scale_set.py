@@ -340,7 +340,7 @@ def test_given_a_flexible_set_without_a_model_then_the_error_leads_to_its_vms() 
         notify(client, "shop", "web", TEN_MINUTES)
 
 
-@pytest.mark.parametrize("priority", ["Spot", "Low"])
+@pytest.mark.parametrize("priority", ["Spot", "Low", "SpotPlus"])
 def test_given_spot_instances_then_it_warns_that_it_has_no_effect(priority: str) -> None:
     _unused, outcome = run([ok(scale_set(True, "PT10M", priority=priority))])
     assert "Spot" in outcome.warnings[0]
