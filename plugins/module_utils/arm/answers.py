@@ -82,17 +82,23 @@ def _is_deeper_than(levels: int, content: Any) -> bool:
 
 
 def error_of(content: Any) -> tuple[str | None, str]:
-    """Code and message of an error, with or without the envelope, that of the first detail added."""
+    """Code and message of an error, with or without the envelope, with what it is about, and those of its details."""
     if not isinstance(content, dict):
         return None, shorten(content) if content else ""
     error = content.get("error")
     error = error if isinstance(error, dict) else content
     code = error.get("code")
-    messages = [str(error["message"])] if error.get("message") else []
+    messages = [_message_of(error)] if error.get("message") else []
     for detail in _details_of(error):
-        if detail.get("message") and str(detail["message"]) not in messages:
-            messages.append(": ".join(str(part) for part in (detail.get("code"), detail["message"]) if part))
+        if detail.get("message") and detail["message"] != error.get("message"):
+            messages.append(": ".join(str(part) for part in (detail.get("code"), _message_of(detail)) if part))
     return (str(code) if code else None), shorten("; ".join(messages), LONGEST_MESSAGE)
+
+
+def _message_of(error: Mapping[str, Any]) -> str:
+    message, target = str(error["message"]), error.get("target")
+    is_told = not isinstance(target, str) or target.lower() in message.lower()
+    return message if is_told else "%s (%s)" % (message, target)
 
 
 def _details_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -283,7 +283,7 @@ def _why_none(name: str | None, listed: Sequence[Json]) -> str:
 
 def _is_out_of_time(event: Json) -> bool:
     """Whether an event is over, and so is its time: then the default was taken for whoever had not answered."""
-    return event["state"] != ACTIVE and event["seconds_left"] == 0
+    return bool(event["state"] != ACTIVE and event["seconds_left"] == 0)
 
 
 def _words_of_default(event: Json) -> str:

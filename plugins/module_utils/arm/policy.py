@@ -147,8 +147,7 @@ def set_policy(
         if kind.patches:
             body = {"properties": {"scheduledEventsPolicy": differing}}
             return found, lambda: client.write("PATCH", path, body, etag, kind.write, wait)
-        if etag is None:
-            raise ArmError("%s has no etag, so writing it could undo a concurrent change: nothing was written" % name)
+        # Older versions of Compute show no etag: then it is written right after it was read.
         whole = with_policy(resource, differing)
         return found, lambda: client.write("PUT", path, whole, etag, kind.write, wait)
 
@@ -157,10 +156,16 @@ def set_policy(
     except ArmError as error:
         if error.status != 400 or _EVENTS_VERSION_FIELD not in str(error).lower():
             raise
+        refused = desired.events_version or DEFAULT_EVENTS_VERSION
+        remedy = (
+            "Set another, if this region has one; otherwise leave publish out"
+            if refused == DEFAULT_EVENTS_VERSION
+            else "Set one that it has, as %s, in which no SpotRebalanceRecommendation is published"
+            % DEFAULT_EVENTS_VERSION
+        )
         raise ArmError(
-            "publish_api_version: this cloud does not publish events in the version %s. Set one that it has, as %s, in"
-            " which no SpotRebalanceRecommendation is published. %s"
-            % (desired.events_version or DEFAULT_EVENTS_VERSION, DEFAULT_EVENTS_VERSION, error),
+            "publish_api_version: this region does not publish events in the version %s. %s. %s"
+            % (refused, remedy, error),
             error.status,
             error.code,
         ) from None
@@ -225,7 +230,8 @@ def parts_to_send(desired: DesiredPolicy, current: Mapping[str, Any]) -> Json:
         else:
             # Without publishing, a version has no meaning.
             wanted_version = version or DEFAULT_EVENTS_VERSION
-        if desired.publish != enabled or (desired.publish and wanted_version != version):
+        # Those whom the CLI has opted in show no version, and are published.
+        if desired.publish != enabled or (desired.publish and desired.events_version not in (None, version)):
             parts[TARGETS] = {TARGET: {"enable": desired.publish, "scheduledEventsApiVersion": wanted_version}}
     return parts
 

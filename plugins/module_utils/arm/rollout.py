@@ -98,9 +98,7 @@ def parse_instance(content: Mapping[str, Any]) -> Instance:
 
 
 def is_spot(properties: Mapping[str, Any]) -> bool:
-    """Whether a VM, an instance or a set's profile with these properties is Spot: first called low priority, and now also
-    Spot Plus.
-    """
+    """Whether a VM, an instance or a set's profile with these properties is Spot of any kind: Low is its old name."""
     return str(properties.get("priority", "")).lower() in ("spot", "spotplus", "low")
 
 

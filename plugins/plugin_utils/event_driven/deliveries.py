@@ -138,7 +138,7 @@ class Translator:
             return None
         try:
             if kind.lower() in _SCHEDULED_EVENTS:
-                return _scheduled_event(item, now)
+                return None if _is_of_cluster(item) else _scheduled_event(item, now)
             if kind.lower() == _HOOK_EVENTS:
                 return _lifecycle_hook(item, now)
             if kind.lower() in _PHASES:
@@ -204,6 +204,14 @@ def _with_headers(content: Any, meta: Any) -> Any:
         return content
     attributes = {str(name).lower()[3:]: value for name, value in headers.items() if str(name).lower()[:3] == "ce-"}
     return {**attributes, "data": content} if "type" in attributes else content
+
+
+def _is_of_cluster(item: Mapping[str, Any]) -> bool:
+    """Whether it is about the maintenance of an AKS cluster, which Azure publishes under the same type."""
+    data = item.get("data")
+    info = data.get("resourceInfo") if isinstance(data, dict) else None
+    kind = info.get("type") if isinstance(info, dict) else None
+    return isinstance(kind, str) and kind.lower().startswith("microsoft.containerservice/")
 
 
 def _scheduled_event(item: Mapping[str, Any], now: datetime) -> Heard:

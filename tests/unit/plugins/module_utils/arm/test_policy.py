@@ -188,11 +188,34 @@ def test_given_somebody_changes_the_scale_set_meanwhile_then_their_change_is_in_
     assert arm.requests[3].headers["if-match"] == '"6"'
 
 
-def test_given_a_scale_set_without_an_etag_then_it_is_not_written() -> None:
-    without = resource(VMSS)
+def test_given_a_scale_set_without_an_etag_then_it_is_written_as_it_was_read() -> None:
+    without, after = resource(VMSS), resource(VMSS, PUBLISHED)
     del without["etag"]
-    with pytest.raises(ArmError, match="has no etag"):
-        run(ok(without), kind=VMSS)
+    arm, outcome = run(ok(without), ok(after), kind=VMSS)
+    assert outcome.changed
+    assert "if-match" not in arm.requests[1].headers
+
+
+def test_given_a_set_that_the_cli_has_opted_in_when_published_then_nothing_is_sent() -> None:
+    # azure-cli sends no version, and Azure shows none.
+    current = {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": {"enable": True}}}
+    arm, outcome = run(ok(resource(VMSS, current)), kind=VMSS)
+    assert (len(arm.requests), outcome.changed) == (1, False)
+
+
+def test_given_a_region_without_the_feature_then_the_error_names_the_option_and_does_not_advise_what_was_refused() -> (
+    None
+):
+    # As azure-cli recorded it in October 2025.
+    target = "scheduledEventsAdditionalPublishingTargets.eventGridAndResourceGraph.scheduledEventsApiVersion"
+    message = "Scheduled Events API version is not enabled for region."
+    refusal = Step(400, {"error": {"code": "InvalidParameter", "message": message, "target": target}})
+    with pytest.raises(ArmError) as error:
+        run(ok(resource(AVSET)), refusal, kind=AVSET)
+    said = str(error.value)
+    assert said.startswith("publish_api_version: this region does not publish events in the version 2020-07-01. Set an")
+    assert said.count("2020-07-01") == 1
+    assert "%s (%s)" % (message, target) in said
 
 
 @pytest.mark.parametrize("kind", [VM, AVSET, VMSS])
@@ -269,7 +292,7 @@ def test_given_a_cloud_that_refuses_the_version_then_the_error_names_the_option_
     with pytest.raises(ArmError) as error:
         run(ok(resource(VM)), refusal, desired=DesiredPolicy(publish=True, events_version="2024-07-09"))
     said = str(error.value)
-    assert said.startswith("publish_api_version: this cloud does not publish events in the version 2024-07-09. Set")
+    assert said.startswith("publish_api_version: this region does not publish events in the version 2024-07-09. Set")
     assert "2020-07-01" in said
     assert "400 InvalidParameter" in said
 

@@ -132,7 +132,7 @@ def test_given_a_set_about_which_nothing_is_asked_then_nothing_is_answered() -> 
         change = lifecycle_hook_events.answer_event(
             client, "shop", "web", None, lifecycle_hook_events.EventAnswer(lifecycle_hook_events.APPROVED)
         )
-    assert (change.changed, change.reason) == (False, "no event is active")
+    assert (change.changed, change.reason) == (False, "no event is listed")
 
 
 @pytest.mark.parametrize("name", ["linked_authorization_failed", "policy_refused"])

@@ -144,6 +144,18 @@ class TestLiars:
         assert seen["vm_name"] == "web_0"
 
 
+def test_given_the_maintenance_of_a_cluster_under_the_same_type_then_it_passes_in_silence() -> None:
+    item = scheduled()
+    item["data"]["resourceInfo"] = {
+        "type": "Microsoft.ContainerService/managedClusters/scheduledEvents",
+        "properties": {"eventStatus": "Started"},
+    }
+    said: list[str] = []
+
+    assert translator(said).translate({"body": item}) == [{"body": item}]
+    assert said == []
+
+
 class TestLifecycleHooks:
     def test_given_a_question_then_it_has_the_format_of_the_source(self) -> None:
         seen = only(translator().translate({"body": of_hook(), "meta": {}}))
