@@ -52,8 +52,10 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
         // More than Azure will ever send: 2,500 events, of which each is told.
         private const int LargestAnswer = 1024 * 1024;
         private const int LongestQuote = 300;
-        private const int LongestVersion = 20;
-        private const int MostVersions = 10;
+        // What an answer says of a version that it does not have. An address or XML that it repeats has `version=`.
+        private static readonly Regex InvalidVersion = new Regex(
+            @"\A(?=.*version(?!\s*=))(?=.*(?:invalid|unsupported|unknown|not (?:support|valid)))",
+            RegexOptions.CultureInvariant | RegexOptions.IgnoreCase | RegexOptions.Singleline);
         // A machine may be moved, at any time, to a host whose metadata service has another newest version.
         private const double NewestAgainAfter = 3600;
 
@@ -188,7 +190,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
             if (request.Older != null && began < newestAgain) request = request.Older;
             double patience = mayEnable ? PatienceAtFirst : Patience;
             int attempts = 0;
-            bool mayHaveActed = false;
+            bool lacksNewest = false, mayHaveActed = false;
             while (true)
             {
                 attempts++;
@@ -205,18 +207,20 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
                     if (answer.Status >= 200 && answer.Status < 300)
                     {
                         isEnabled = isEnabled || request.Path == EventsPath;
+                        if (lacksNewest) newestAgain = clocks.Monotonic() + NewestAgainAfter;
                         return answer;
                     }
-                    if (request.Older != null && LacksNewestVersion(answer))
+                    if (request.Older != null && (answer.Status == 400 || answer.Status == 404))
                     {
-                        // It has not failed. Whether the events are enabled, the answer to the older version tells.
+                        // Whatever it says of it: the answer to the older version tells what is wrong, if anything.
                         request = request.Older;
                         attempts--;
-                        newestAgain = clocks.Monotonic() + NewestAgainAfter;
+                        lacksNewest = true;
                         continue;
                     }
                     outcome = Describe(answer);
-                    if (!IsPassing(answer.Status, request.Path)) throw Refused(request.Name, answer, attempts, outcome, mayHaveActed);
+                    if (!IsPassing(answer.Status, request.Path) || RefusesVersion(answer))
+                        throw Refused(request, answer, attempts, outcome, mayHaveActed);
                     // What broke down, or a gateway before it, may have acted.
                     mayHaveActed = mayHaveActed || answer.Status == 500 || answer.Status == 502 || answer.Status == 504;
                     wait = Math.Max(Backoff(attempts), RetryAfter(answer));
@@ -285,32 +289,37 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
             return status == 410 || status == 429 || (status >= 500 && status < 600) || (status == 404 && path == EventsPath);
         }
 
-        private static bool LacksNewestVersion(Answer answer)
+        private static bool RefusesVersion(Answer answer)
         {
-            if (answer.Status != 400) return answer.Status == 404;
-            var versions = FieldOf(answer, "newest-versions") as List<object>;
-            return versions != null && !versions.Contains(Words.NewestApiVersion);
+            if (answer.Status != 400 && answer.Status != 404) return false;
+            return FieldOf(answer, "newest-versions") != null || InvalidVersion.IsMatch(ErrorText(answer));
         }
 
         private static string Describe(Answer answer)
         {
-            string said = FieldOf(answer, "error") as string;
-            if (said == null) said = Text.FromUtf8(answer.Body.Take(4 * LongestQuote).ToArray());
-            said = Text.HarmlessLine(said, LongestQuote);
+            string said = ErrorText(answer);
             return answer.Status + " " + Text.HarmlessLine(answer.Reason, LongestQuote) + (said.Length > 0 ? ": " + said : "");
         }
 
-        private static RefusedException Refused(string asked, Answer answer, int attempts, string outcome, bool mayHaveActed)
+        private static string ErrorText(Answer answer)
         {
-            var given = FieldOf(answer, "newest-versions") as List<object> ?? new List<object>();
-            List<string> versions = given.OfType<string>().ToList();
+            string said = FieldOf(answer, "error") as string;
+            return Text.HarmlessLine(said ?? Text.FromUtf8(answer.Body.Take(4 * LongestQuote).ToArray()), LongestQuote);
+        }
+
+        private RefusedException Refused(Request request, Answer answer, int attempts, string outcome, bool mayHaveActed)
+        {
             string advice = "";
-            if (versions.Count > 0 && asked.IndexOf(EventsPath, StringComparison.Ordinal) >= 0)
-                advice = ". Set api_version to one that it knows; the newest are " + string.Join(
-                    ", ", versions.Take(MostVersions).Select(version => Text.HarmlessLine(version, LongestVersion)));
+            if (request.Path == EventsPath && RefusesVersion(answer))
+            {
+                // The versions that such an answer lists are those of the whole metadata service.
+                string[] tried = apiVersion != null ? new[] { apiVersion } : new[] { Words.NewestApiVersion, Words.GeneralApiVersion };
+                advice = ". Set api_version to one of Scheduled Events: "
+                    + string.Join(", ", Words.ApiVersions.Reverse().Where(version => !tried.Contains(version)));
+            }
             else if (answer.Headers.ContainsKey("location"))
                 advice = ". Redirects are not followed: set endpoint to IMDS itself";
-            return new RefusedException(asked + " was refused: " + outcome + advice, attempts, outcome, mayHaveActed);
+            return new RefusedException(request.Name + " was refused: " + outcome + advice, attempts, outcome, mayHaveActed);
         }
 
         private static object FieldOf(Answer answer, string name)

@@ -28,6 +28,19 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Documen
         public const string Freeze = "Freeze";
         public const string Advisory = "SpotRebalanceRecommendation";
 
+        // Oldest first.
+        public static string[] ApiVersions
+        {
+            get
+            {
+                return new[]
+                {
+                    "2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", GeneralApiVersion,
+                    NewestApiVersion,
+                };
+            }
+        }
+
         // The most destructive first.
         public static string[] EventTypes
         {

@@ -16,7 +16,7 @@ from ansible.module_utils.basic import AnsibleModule
 from .scheduled_events.client import ImdsClient, split_endpoint, split_url
 from .scheduled_events.deadline import Deadline
 from .scheduled_events.document import GENERAL_API_VERSION, NEWEST_API_VERSION
-from .scheduled_events.errors import DocumentError, HttpError, ImdsError, OptionError, Refused
+from .scheduled_events.errors import DocumentError, HttpError, ImdsError, OptionError
 from .scheduled_events.http_connection import HttpConnection
 from .scheduled_events.options import ConnectionOptions, read_connection
 from .scheduled_events.text import harmless_line
@@ -70,24 +70,19 @@ def look_at_imds(connection: ConnectionOptions) -> "Tuple[List[Finding], Dict[st
         value = compute.get(azures)
         told[key] = harmless_line(value, _LONGEST_QUOTE) if isinstance(value, str) and value else None
     findings = [Finding("metadata service", OK, "answers; the name of this VM is %s" % told["name"])]
-    reason = ""
-    for version in (NEWEST_API_VERSION, GENERAL_API_VERSION):
-        with ImdsClient(connection.endpoint, version, connection.connect_timeout) as client:
-            try:
-                client.read_document(deadline)
-                versions.append(version)
-            except Refused:
-                reason = reason or "it does not have version %s" % version
-            except (ImdsError, DocumentError) as error:
-                reason = _line(error)
-                break
-    if not versions:
-        findings.append(Finding("scheduled events", ERROR, reason))
-    elif NEWEST_API_VERSION not in versions:
-        said = "in version %s. Rebalance recommendations cannot arrive: %s" % (", ".join(versions), reason)
-        findings.append(Finding("scheduled events", NOTE, said))
-    else:
+    with ImdsClient(connection.endpoint, connect_timeout=connection.connect_timeout) as client:
+        try:
+            client.read_document(deadline)
+        except (ImdsError, DocumentError) as error:
+            findings.append(Finding("scheduled events", ERROR, _line(error)))
+            return findings, told
+        has_newest = not client.lacks_newest_version
+    versions += [NEWEST_API_VERSION, GENERAL_API_VERSION] if has_newest else [GENERAL_API_VERSION]
+    if has_newest:
         findings.append(Finding("scheduled events", OK, "in versions %s" % ", ".join(versions)))
+    else:
+        said = "in version %s. Rebalance recommendations cannot arrive: it does not have version %s"
+        findings.append(Finding("scheduled events", NOTE, said % (GENERAL_API_VERSION, NEWEST_API_VERSION)))
     return findings, told
 
 

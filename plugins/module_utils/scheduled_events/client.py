@@ -14,6 +14,7 @@ https://learn.microsoft.com/azure/virtual-machines/instance-metadata-service
 import json
 import math
 import random
+import re
 import socket
 import time
 from datetime import datetime, timezone
@@ -21,7 +22,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from .dates import parse_date
 from .deadline import Deadline
-from .document import GENERAL_API_VERSION, NEWEST_API_VERSION, Document, parse_document, parse_metadata
+from .document import API_VERSIONS, GENERAL_API_VERSION, NEWEST_API_VERSION, Document, parse_document, parse_metadata
 from .errors import DocumentError, OutOfTime, ProtocolError, Refused, TooLarge, Unreachable
 from .http_connection import Answer, HttpConnection, first_to_come
 from .strict_json import parse_json
@@ -61,8 +62,8 @@ _LONGEST_BACKOFF = 10.0  # seconds
 # More than Azure will ever send: 2,500 events, of which each is told.
 _LARGEST_ANSWER = 1024 * 1024  # bytes
 _LONGEST_QUOTE = 300  # characters
-_LONGEST_VERSION = 20  # characters
-_MOST_VERSIONS = 10
+# What an answer says of a version that it does not have. An address or XML that it repeats has `version=`.
+_INVALID_VERSION = re.compile(r"(?is)(?=.*version(?!\s*=))(?=.*(?:invalid|unsupported|unknown|not (?:support|valid)))")
 # A machine may be moved, at any time, to a host whose metadata service has another newest version.
 _NEWEST_AGAIN_AFTER = 3600.0  # seconds
 
@@ -95,8 +96,8 @@ class ImdsClient:
     """Asks one IMDS, over one connection, which is opened when needed. A context manager; not thread-safe.
 
     :param endpoint: `http://HOST[:PORT]`
-    :param api_version: of Scheduled Events. None: the newest; a metadata service that lacks it is asked at once with
-        the newest that is generally available, and an hour later with the newest again
+    :param api_version: of Scheduled Events. None: the newest; a metadata service that refuses it is asked at once with
+        the newest that is generally available, and if it has that, an hour later with the newest again
     :param connect_timeout: seconds within which the first connection must be made. Until one is, this is
         the limit for all tries together; after that, the limit for each new connection
     :param clock: monotonic, in seconds
@@ -144,6 +145,11 @@ class ImdsClient:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+    @property
+    def lacks_newest_version(self) -> bool:
+        """Whether, within the last hour, this metadata service refused the newest version and answered the older."""
+        return self._clock() < self._newest_again
 
     def close(self) -> None:
         """Close the connection. The next request opens another."""
@@ -223,16 +229,14 @@ class ImdsClient:
         older = self._prepare(method, EVENTS_PATH, GENERAL_API_VERSION, body)
         return self._prepare(method, EVENTS_PATH, NEWEST_API_VERSION, body)._replace(older=older)
 
-    def _in_known_version(self, request: _Request, now: float) -> _Request:
-        return request.older if request.older is not None and now < self._newest_again else request
-
     def _ask(self, request: _Request, deadline: Deadline) -> Answer:
         began = self._clock()
         may_enable = request is self._request_for_events and not self._is_enabled
-        request = self._in_known_version(request, began)
+        if request.older is not None and self.lacks_newest_version:
+            request = request.older
         patience = _PATIENCE_AT_FIRST if may_enable else _PATIENCE
         attempts = 0
-        may_have_acted = False
+        lacks_newest = may_have_acted = False
         while True:
             attempts += 1
             reused = self._connection.is_ready()
@@ -256,36 +260,63 @@ class ImdsClient:
             else:
                 if 200 <= answer.status < 300:
                     self._is_enabled = self._is_enabled or request.path == EVENTS_PATH
+                    if lacks_newest:
+                        self._newest_again = self._clock() + _NEWEST_AGAIN_AFTER
                     return answer
-                if request.older is not None and _lacks_newest_version(answer):
-                    # It has not failed. Whether the events are enabled, the answer to the older version tells.
-                    request, attempts = request.older, attempts - 1
-                    self._newest_again = self._clock() + _NEWEST_AGAIN_AFTER
+                if request.older is not None and answer.status in (400, 404):
+                    # Whatever it says of it: the answer to the older version tells what is wrong, if anything.
+                    request, attempts, lacks_newest = request.older, attempts - 1, True
                     continue
                 outcome = _describe_answer(answer)
-                if answer.status not in _RETRIED_STATUSES[request.path]:
-                    raise _refused(request.name, answer, attempts, outcome, may_have_acted)
+                if answer.status not in _RETRIED_STATUSES[request.path] or _refuses_version(answer):
+                    raise self._refused(request, answer, attempts, outcome, may_have_acted)
                 may_have_acted = may_have_acted or answer.status in _SAY_NOTHING_OF_THE_REQUEST
                 retry_after = self._retry_after(answer)
                 wait = min(max(self._backoff(attempts), retry_after), self._longest_wait)
-            waited = self._clock() - began
-            if not self._was_reached and waited + wait >= self.connect_timeout:
-                raise Unreachable(
-                    "IMDS at %s did not answer within %g s (%s, the last: %s): is this an Azure VM? Set endpoint to "
-                    "the address of its IMDS, or raise connect_timeout"
-                    % (self.endpoint, self.connect_timeout, _times(attempts), outcome),
-                    attempts,
-                    outcome,
-                )
-            if wait >= deadline.remaining():
-                raise OutOfTime(
-                    "%s had no usable answer within %g s (%s, the last: %s): try again later, or raise timeout"
-                    % (request.name, deadline.seconds, _times(attempts), outcome),
-                    attempts,
-                    outcome,
-                    retry_after if retry_after > 0 else None,
-                )
-            self._sleep(wait)
+            self._pause(wait, request, began, deadline, attempts, outcome, retry_after)
+
+    def _pause(
+        self,
+        wait: float,
+        request: _Request,
+        began: float,
+        deadline: Deadline,
+        attempts: int,
+        outcome: str,
+        retry_after: float,
+    ) -> None:
+        """Sleep before the next try, unless that would come too late."""
+        waited = self._clock() - began
+        if not self._was_reached and waited + wait >= self.connect_timeout:
+            raise Unreachable(
+                "IMDS at %s did not answer within %g s (%s, the last: %s): is this an Azure VM? Set endpoint to "
+                "the address of its IMDS, or raise connect_timeout"
+                % (self.endpoint, self.connect_timeout, _times(attempts), outcome),
+                attempts,
+                outcome,
+            )
+        if wait >= deadline.remaining():
+            raise OutOfTime(
+                "%s had no usable answer within %g s (%s, the last: %s): try again later, or raise timeout"
+                % (request.name, deadline.seconds, _times(attempts), outcome),
+                attempts,
+                outcome,
+                retry_after if retry_after > 0 else None,
+            )
+        self._sleep(wait)
+
+    def _refused(self, request: _Request, answer: Answer, attempts: int, outcome: str, may_have_acted: bool) -> Refused:
+        advice = ""
+        if request.path == EVENTS_PATH and _refuses_version(answer):
+            # The versions that such an answer lists are those of the whole metadata service.
+            tried = (self.api_version,) if self.api_version else (NEWEST_API_VERSION, GENERAL_API_VERSION)
+            others = [version for version in reversed(API_VERSIONS) if version not in tried]
+            advice = ". Set api_version to one of Scheduled Events: %s" % ", ".join(others)
+        elif "location" in answer.headers:
+            advice = ". Redirects are not followed: set endpoint to IMDS itself"
+        return Refused(
+            "%s was refused: %s%s" % (request.name, outcome, advice), attempts, outcome, answer.status, may_have_acted
+        )
 
     def _exchange(self, content: bytes, attempt: Deadline) -> Answer:
         first, patience = self._connection, self._beside_after
@@ -377,35 +408,16 @@ def _describe_answer(answer: Answer) -> str:
     return "%d %s%s" % (answer.status, harmless_line(answer.reason, _LONGEST_QUOTE), ": %s" % said if said else "")
 
 
-def _refused(asked: str, answer: Answer, attempts: int, outcome: str, may_have_acted: bool) -> Refused:
-    advice = ""
-    versions = _supported_versions(answer)
-    if versions and EVENTS_PATH in asked:
-        advice = ". Set api_version to one that it knows; the newest are %s" % versions
-    elif "location" in answer.headers:
-        advice = ". Redirects are not followed: set endpoint to IMDS itself"
-    return Refused("%s was refused: %s%s" % (asked, outcome, advice), attempts, outcome, answer.status, may_have_acted)
-
-
 def _error_text(answer: Answer) -> str:
     said = _field_of(answer, "error")
     text = said if isinstance(said, str) else answer.body[: 4 * _LONGEST_QUOTE].decode("utf-8", "replace")
     return harmless_line(text, _LONGEST_QUOTE)
 
 
-def _lacks_newest_version(answer: Answer) -> bool:
-    if answer.status == 400:
-        versions = _field_of(answer, "newest-versions")
-        return isinstance(versions, list) and NEWEST_API_VERSION not in versions
-    return answer.status == 404
-
-
-def _supported_versions(answer: Answer) -> str:
-    versions = _field_of(answer, "newest-versions")
-    if not isinstance(versions, list):
-        return ""
-    told = [version for version in versions if isinstance(version, str)]
-    return ", ".join(harmless_line(version, _LONGEST_VERSION) for version in told[:_MOST_VERSIONS])
+def _refuses_version(answer: Answer) -> bool:
+    if answer.status not in (400, 404):
+        return False
+    return _field_of(answer, "newest-versions") is not None or bool(_INVALID_VERSION.match(_error_text(answer)))
 
 
 def _field_of(answer: Answer, name: str) -> Any:

@@ -335,11 +335,11 @@ class TestApiVersions:
     def test_given_the_version_as_a_date_of_yaml_then_it_is_understood(self, scene: Scene) -> None:
         assert scene.listed("date") == scene.listed("everything")
 
-    def test_given_a_version_that_imds_does_not_know_then_the_error_names_those_that_it_knows(
+    def test_given_a_version_that_imds_does_not_know_then_the_error_names_those_of_scheduled_events(
         self, scene: Scene
     ) -> None:
         assert "400 Bad Request" in scene.error("unknown version")
-        assert "Set api_version to one that it knows; the newest are 2024-07-09" in scene.error("unknown version")
+        assert "Set api_version to one of Scheduled Events: 2024-07-09, 2020-07-01" in scene.error("unknown version")
         assert scene["unknown version"]["requests_tried"] == 1
 
 

@@ -181,7 +181,7 @@ class TestErrors:
             ("no time", "timeout: 0 is not a time. Give seconds, above 0 and up to 86400"),
             ("page", "cannot be used: not JSON"),
             ("refusing", "was refused: 403 Forbidden: no entry. The name of this VM is not known: set vm_name"),
-            ("unknown version", "Set api_version to one that it knows; the newest are 2024-07-09"),
+            ("unknown version", "Set api_version to one of Scheduled Events: 2024-07-09, 2020-07-01"),
         ],
     )
     def test_given_a_mistake_or_a_failure_then_the_task_fails_with_a_readable_message(

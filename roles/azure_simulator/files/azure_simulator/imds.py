@@ -230,7 +230,7 @@ class Imds:
                 400,
                 "Bad request. api-version is invalid or was not specified in the request. "
                 "For more information refer to aka.ms/azureimds",
-                {"newest-versions": list(versions[:-4:-1])},
+                {"newest-versions": list(instance.VERSIONS[:-4:-1])},
             )
         if segments[1:] == ("scheduledevents",):
             return await self._scheduled_events(vm, request, version)

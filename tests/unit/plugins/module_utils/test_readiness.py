@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils import readiness
 from ansible_collections.foghorn.azure_events.plugins.module_utils.readiness import (
     look_at_agent,
     look_at_imds,
@@ -51,21 +50,19 @@ def test_given_a_metadata_service_then_it_shows_who_the_vm_is_and_which_versions
     assert told["resource_id"].endswith("/virtualMachineScaleSets/web/virtualMachines/0")
 
 
+@pytest.mark.parametrize("status", [400, 404])
 def test_given_a_metadata_service_without_the_newest_version_then_rebalance_recommendations_cannot_arrive(
-    azure: Simulator, monkeypatch: pytest.MonkeyPatch
+    azure: Simulator, status: int
 ) -> None:
-    monkeypatch.setattr(readiness, "NEWEST_API_VERSION", "2031-01-01")
+    azure.fault("status", status=status, api_versions=["2024-07-09"], count=1)
     findings, told = look_at_imds(connection(azure.imds["web_0"]))
     assert told["api_versions"] == ["2020-07-01"]
     assert findings[1].severity == "note"
-    assert "Rebalance recommendations cannot arrive: it does not have version 2031-01-01" in findings[1].found
+    assert "Rebalance recommendations cannot arrive: it does not have version 2024-07-09" in findings[1].found
 
 
-def test_given_a_metadata_service_that_has_no_version_of_events_then_that_is_wrong(
-    azure: Simulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(readiness, "NEWEST_API_VERSION", "2031-01-01")
-    monkeypatch.setattr(readiness, "GENERAL_API_VERSION", "2030-01-01")
+def test_given_a_metadata_service_that_has_no_version_of_events_then_that_is_wrong(azure: Simulator) -> None:
+    azure.fault("status", status=400, paths=["/metadata/scheduledevents"], count=2)
     findings, told = look_at_imds(connection(azure.imds["web_0"]))
     assert (findings[1].check, findings[1].severity, told["api_versions"]) == ("scheduled events", "error", [])
 

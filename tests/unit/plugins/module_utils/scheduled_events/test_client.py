@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import contextmanager
 from email.utils import formatdate
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
@@ -55,6 +56,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.sc
 from hypothesis import given
 from hypothesis import strategies as st
 
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 WALL_CLOCK = 1793000000.0  # seconds since the epoch
 MIB = 2**20
 NONE = Document(1, ())
@@ -432,7 +434,8 @@ def versions_asked(imds: ScriptedImds) -> List[str]:
     return [request.method + request.target.rpartition("=")[2] for request in imds.requests]
 
 
-UNKNOWN_VERSION = status(400, {"error": "Bad request", "newest-versions": ["2020-07-01", "2019-08-01"]})
+# Recorded in https://github.com/MicrosoftDocs/azure-compute-docs/pull/289: it lists the versions of the whole service.
+UNKNOWN_VERSION = status(400, (FIXTURES / "not_documents" / "bad_request.json").read_bytes())
 HOUR = 3600.0
 
 
@@ -509,7 +512,19 @@ class TestASecondConnectionBesideTheFirst:
 class TestTheVersion:
     """Without one, the newest that the metadata service has."""
 
-    @pytest.mark.parametrize("lacking", [status(404, "<html>"), UNKNOWN_VERSION, status(404, document())])
+    @pytest.mark.parametrize(
+        "lacking",
+        [
+            status(404, "<html>"),
+            status(404, document()),
+            status(404, {"error": "Invalid version requested"}),
+            UNKNOWN_VERSION,
+            status(400, {"newest-versions": ["2024-07-09"]}),
+            status(400, {"error": "Bad request"}),
+            status(400, "Bad Request"),
+            status(400),
+        ],
+    )
     def test_given_a_service_that_lacks_the_newest_then_the_older_is_asked_for_at_once_and_for_an_hour(
         self, clock: FakeClock, lacking: Step
     ) -> None:
@@ -556,12 +571,27 @@ class TestTheVersion:
         assert versions_asked(imds) == ["GET2024-07-09", *["GET2020-07-01"] * 3]
         assert clock.slept == [0.5, 1.0]
 
-    @pytest.mark.parametrize(
-        "body", [{"error": "Bad request"}, {"newest-versions": ["2024-07-09"]}, {"newest-versions": "2020-07-01"}]
-    )
-    def test_given_another_bad_request_then_it_is_refused(self, clock: FakeClock, body: Dict[str, Any]) -> None:
-        with dialogue(clock, status(400, body), api_version=None) as (_imds, client), pytest.raises(Refused):
+    @pytest.mark.parametrize("body", [b"", {"error": "Bad request"}])
+    def test_given_a_request_that_both_versions_refuse_then_it_is_refused_and_the_newest_is_asked_the_next_time(
+        self, clock: FakeClock, body: Any
+    ) -> None:
+        script = (status(400, body), status(400, body), events())
+        with dialogue(clock, *script, api_version=None) as (imds, client):
+            with pytest.raises(Refused) as caught:
+                client.approve(["A"], limit(clock))
             client.read_document(limit(clock))
+
+        assert versions_asked(imds) == ["POST2024-07-09", "POST2020-07-01", "GET2024-07-09"]
+        assert caught.value.attempts == 1
+        assert "api_version" not in str(caught.value)
+
+    def test_given_neither_version_is_known_then_the_error_names_older_ones(self, clock: FakeClock) -> None:
+        with dialogue(clock, UNKNOWN_VERSION, UNKNOWN_VERSION, api_version=None) as (_imds, client), pytest.raises(
+            Refused
+        ) as caught:
+            client.read_document(limit(clock))
+
+        assert ". Set api_version to one of Scheduled Events: 2019-08-01, 2019-04-01, " in str(caught.value)
 
     @pytest.mark.parametrize("code", [410, 429, 503])
     def test_given_a_failure_that_passes_then_the_newest_is_asked_for_again(self, clock: FakeClock, code: int) -> None:
@@ -784,17 +814,34 @@ class TestRefusals:
         assert str(caught.value).startswith("GET %s/metadata/" % imds.url)
         return caught.value
 
-    def test_given_an_unknown_api_version_then_the_error_names_those_that_imds_knows(self, clock: FakeClock) -> None:
-        body = {"error": "Bad request. api-version is invalid.", "newest-versions": ["2020-07-01", "2019-08-01"]}
+    @pytest.mark.parametrize(
+        "unknown",
+        [
+            UNKNOWN_VERSION,
+            status(400, "Bad request. api-version is invalid or was not specified"),
+            status(400, {"Error": {"Code": "UnsupportedApiVersion"}}),
+            status(404, {"error": "Invalid version requested"}),
+            status(404, "The API version is not supported"),
+        ],
+    )
+    def test_given_an_unknown_api_version_then_the_error_names_others_of_scheduled_events(
+        self, clock: FakeClock, unknown: Step
+    ) -> None:
+        error = self.refusal(clock, unknown, ImdsClient.read_document)
 
-        error = self.refusal(clock, status(400, body), ImdsClient.read_document)
+        named = str(error).rpartition(". Set api_version to one of Scheduled Events: ")[2].split(", ")
+        assert named == [version for version in reversed(API_VERSIONS) if version != GENERAL_API_VERSION]
+        assert error.attempts == 1
+        assert error.last_outcome in str(error)
 
-        assert str(error).endswith(
-            " was refused: 400 Bad Request: Bad request. api-version is invalid.. Set api_version to one that it"
-            " knows; the newest are 2020-07-01, 2019-08-01"
-        )
-        assert (error.status, error.attempts) == (400, 1)
-        assert error.last_outcome == "400 Bad Request: Bad request. api-version is invalid."
+    @pytest.mark.parametrize(
+        "body", ["No resource matches /metadata/scheduledevents?api-version=invalid", '<?xml version="1.0"?>Invalid']
+    )
+    def test_given_not_found_that_does_not_speak_of_the_version_then_the_service_is_not_enabled_yet(
+        self, clock: FakeClock, body: str
+    ) -> None:
+        with dialogue(clock, status(404, body), events()) as (_imds, client):
+            assert client.read_document(limit(clock)) == NONE
 
     def test_given_the_instance_metadata_know_other_versions_then_api_version_is_not_to_blame(
         self, clock: FakeClock
@@ -849,13 +896,6 @@ class TestRefusals:
         error = self.refusal(clock, raw(b"HTTP/1.1 403 No\x1b[2J\x9b1m\r\n\r\n"), ImdsClient.read_document)
 
         assert error.last_outcome == "403 No\ufffd[2J\ufffd1m"
-
-    def test_given_versions_without_end_then_the_error_names_some_of_them_in_short(self, clock: FakeClock) -> None:
-        versions = ["\x1b" * 1000, {"a": 1}, *["2020-07-01"] * 1000]
-        error = self.refusal(clock, status(400, {"newest-versions": versions}), ImdsClient.read_document)
-
-        named = str(error).rpartition("the newest are ")[2]
-        assert named == ", ".join(["\ufffd" * 20 + "…", *["2020-07-01"] * 9])
 
     def test_given_the_name_of_this_vm_cannot_be_asked_then_the_error_says_how_to_do_without(
         self, clock: FakeClock

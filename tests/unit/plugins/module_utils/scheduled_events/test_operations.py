@@ -12,6 +12,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     EVENTS_PATH,
     ImdsClient,
 )
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import GENERAL_API_VERSION
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
     ApprovalRefused,
     OutOfTime,
@@ -76,7 +77,7 @@ def clock() -> FakeClock:
 
 
 def client_of(imds: ScriptedImds, clock: FakeClock) -> ImdsClient:
-    return ImdsClient(imds.url, clock=clock, sleep=clock.sleep, jitter=lambda: 1.0)
+    return ImdsClient(imds.url, GENERAL_API_VERSION, clock=clock, sleep=clock.sleep, jitter=lambda: 1.0)
 
 
 def clocks_of(clock: FakeClock) -> Clocks:
