@@ -204,7 +204,8 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
                     var attempt = new Deadline(Math.Min(patience, deadline.Remaining), clocks.Monotonic);
                     wasSent = true;
                     Answer answer = connection.Exchange(request.Content, attempt, LargestAnswer);
-                    if (answer.Status >= 200 && answer.Status < 300)
+                    bool isEmpty = IsEmpty(request, answer);
+                    if (answer.Status >= 200 && answer.Status < 300 && !isEmpty)
                     {
                         isEnabled = isEnabled || request.Path == EventsPath;
                         if (lacksNewest) newestAgain = clocks.Monotonic() + NewestAgainAfter;
@@ -218,8 +219,8 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
                         lacksNewest = true;
                         continue;
                     }
-                    outcome = Describe(answer);
-                    if (!IsPassing(answer.Status, request.Path) || RefusesVersion(answer))
+                    outcome = Describe(answer) + (isEmpty ? " without a body" : "");
+                    if (!(isEmpty || IsPassing(answer.Status, request.Path)) || RefusesVersion(answer))
                         throw Refused(request, answer, attempts, outcome, mayHaveActed);
                     // What broke down, or a gateway before it, may have acted.
                     mayHaveActed = mayHaveActed || answer.Status == 500 || answer.Status == 502 || answer.Status == 504;
@@ -287,6 +288,13 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
         private static bool IsPassing(int status, string path)
         {
             return status == 410 || status == 429 || (status >= 500 && status < 600) || (status == 404 && path == EventsPath);
+        }
+
+        // Whether nothing came of what was to be read, which happens and passes.
+        private static bool IsEmpty(Request request, Answer answer)
+        {
+            return answer.Status >= 200 && answer.Status < 300 && request.Name.StartsWith("GET", StringComparison.Ordinal)
+                && answer.Body.All(one => one == ' ' || (one >= 9 && one <= 13));
         }
 
         private static bool RefusesVersion(Answer answer)

@@ -258,7 +258,8 @@ class ImdsClient:
                 wait = 0.0 if reused and _is_hangup(error) else self._backoff(attempts)
                 may_have_acted = may_have_acted or was_sent
             else:
-                if 200 <= answer.status < 300:
+                is_empty = _is_empty(request, answer)
+                if 200 <= answer.status < 300 and not is_empty:
                     self._is_enabled = self._is_enabled or request.path == EVENTS_PATH
                     if lacks_newest:
                         self._newest_again = self._clock() + _NEWEST_AGAIN_AFTER
@@ -267,8 +268,9 @@ class ImdsClient:
                     # Whatever it says of it: the answer to the older version tells what is wrong, if anything.
                     request, attempts, lacks_newest = request.older, attempts - 1, True
                     continue
-                outcome = _describe_answer(answer)
-                if answer.status not in _RETRIED_STATUSES[request.path] or _refuses_version(answer):
+                outcome = _describe_answer(answer) + (" without a body" if is_empty else "")
+                is_passing = is_empty or answer.status in _RETRIED_STATUSES[request.path]
+                if not is_passing or _refuses_version(answer):
                     raise self._refused(request, answer, attempts, outcome, may_have_acted)
                 may_have_acted = may_have_acted or answer.status in _SAY_NOTHING_OF_THE_REQUEST
                 retry_after = self._retry_after(answer)
@@ -412,6 +414,11 @@ def _error_text(answer: Answer) -> str:
     said = _field_of(answer, "error")
     text = said if isinstance(said, str) else answer.body[: 4 * _LONGEST_QUOTE].decode("utf-8", "replace")
     return harmless_line(text, _LONGEST_QUOTE)
+
+
+def _is_empty(request: _Request, answer: Answer) -> bool:
+    """Whether nothing came of what was to be read, which happens and passes."""
+    return 200 <= answer.status < 300 and request.name.startswith("GET") and not answer.body.strip()
 
 
 def _refuses_version(answer: Answer) -> bool:

@@ -359,6 +359,30 @@ class TestRetries:
         assert imds.requests[0].body == imds.requests[1].body
         assert clock.slept == [0.5]
 
+    # Met in https://github.com/maksim-paskal/aks-node-termination-handler/pull/70.
+    @pytest.mark.parametrize("empty", [ok(b""), ok(b" \r\n"), status(204), raw(b"HTTP/1.1 200 OK\r\n\r\n")])
+    @pytest.mark.parametrize("path", [EVENTS_PATH, COMPUTE_PATH])
+    def test_given_an_answer_with_nothing_in_it_then_it_is_asked_again(
+        self, clock: FakeClock, path: str, empty: Step
+    ) -> None:
+        with dialogue(clock, empty, events()) as (_imds, client):
+            assert READ[path](client, limit(clock))
+
+        assert clock.slept == [0.5]
+
+    def test_given_nothing_but_empty_answers_then_the_error_says_so(self, clock: FakeClock) -> None:
+        with dialogue(clock, *[status(204), ok(b"")]) as (_imds, client), pytest.raises(OutOfTime) as caught:
+            client.read_document(limit(clock, 1))
+
+        assert (caught.value.attempts, caught.value.last_outcome) == (2, "200 OK without a body")
+
+    @pytest.mark.parametrize("step", [ok(b""), status(204)])
+    def test_given_an_approval_when_its_answer_has_nothing_in_it_then_it_was_accepted(
+        self, clock: FakeClock, step: Step
+    ) -> None:
+        with dialogue(clock, step) as (_imds, client):
+            client.approve(["A"], limit(clock))
+
     def test_given_connections_are_refused_after_it_was_reached_then_it_is_tried_until_time_runs_out(
         self, clock: FakeClock
     ) -> None:
@@ -907,7 +931,7 @@ class TestRefusals:
 
 
 class TestAnswersThatCannotBeUsed:
-    @pytest.mark.parametrize("body", [b"", b"<html>", {"error": "moved"}, []])
+    @pytest.mark.parametrize("body", [b"<html>", {"error": "moved"}, [], b"null"])
     def test_trap_3_given_status_200_without_a_document_then_it_is_an_error_that_names_the_endpoint(
         self, clock: FakeClock, body: Any
     ) -> None:
