@@ -33,6 +33,8 @@ _AIOHTTP = "aiohttp>=3.8"
 
 CONTROL_VARIABLE = "FOGHORN_SIMULATOR_CONTROL"
 
+_STARTING = 15.0  # seconds
+
 _NOBODY_READS = 128 + 13
 """The status of a program that `head` and the like have read enough of: SIGPIPE, a name that Windows lacks."""
 
@@ -216,18 +218,23 @@ def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
+def _client(options: argparse.Namespace) -> ControlClient:
+    # What is pasted right behind `serve &` comes before a slow machine has started the simulator.
+    return ControlClient(options.control, patience=_STARTING)
+
+
 def _event(options: argparse.Namespace) -> int:
     names = "notice impact linger approval_delay duration event_source description event_id status becomes"
     details = _given(options, *names.split())
-    return _print(ControlClient(options.control).event(options.event_type, options.resources, **details))
+    return _print(_client(options).event(options.event_type, options.resources, **details))
 
 
 def _withdraw(options: argparse.Namespace) -> int:
-    return _print(ControlClient(options.control).withdraw(options.event_id))
+    return _print(_client(options).withdraw(options.event_id))
 
 
 def _status(options: argparse.Namespace) -> int:
-    status = ControlClient(options.control).status()
+    status = _client(options).status()
     if options.json:
         return _print(status)
     print(render(status))
@@ -246,7 +253,7 @@ def _arm_fault(options: argparse.Namespace) -> int:
 
 def _change_faults(options: argparse.Namespace, where: str, names: str) -> int:
     """Add, list or end faults; of the options those with these names describe one."""
-    client = ControlClient(options.control)
+    client = _client(options)
     if options.kind == "remove":
         if options.fault_id is None:
             raise Invalid([f"{options.command} remove: name the fault, see {options.command} list"])
@@ -279,10 +286,10 @@ def _header(text: str) -> tuple[str, str]:
 
 
 def _advance(options: argparse.Namespace) -> int:
-    return _print({"now": ControlClient(options.control).advance(options.seconds)})
+    return _print({"now": _client(options).advance(options.seconds)})
 
 
 def _log(options: argparse.Namespace) -> int:
-    for entry in ControlClient(options.control).log(options.after):
+    for entry in _client(options).log(options.after):
         print(json.dumps(entry) if options.json else describe_entry(entry))
     return 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -26,9 +27,12 @@ class ControlError(Exception):
 
 
 class ControlClient:
-    """Talks to ``http://host:port``. Proxies are never used. ``timeout`` is in real seconds."""
+    """Talks to ``http://host:port``. Proxies are never used. Times are in real seconds.
 
-    def __init__(self, url: str, timeout: float = 30.0) -> None:
+    ``patience`` is how long to wait for a simulator that does not listen yet.
+    """
+
+    def __init__(self, url: str, timeout: float = 30.0, patience: float = 0.0) -> None:
         parts = urlsplit(url)
         if parts.scheme != "http" or not parts.hostname:
             raise ControlError(0, f"{url!r} is not a control address like http://127.0.0.1:8700")
@@ -36,11 +40,13 @@ class ControlClient:
         self._host = parts.hostname
         self._port = parts.port or 80
         self._timeout = timeout
+        self._patience = patience
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """One call; returns the decoded answer, raises :class:`ControlError`."""
         connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
         try:
+            self._connect(connection)
             payload = None if body is None else json.dumps(body)
             connection.request(method, f"{PREFIX}/{path}", payload, {"Content-Type": "application/json"})
             response = connection.getresponse()
@@ -54,6 +60,16 @@ class ControlClient:
         if response.status >= 400:
             raise ControlError(response.status, str(answer.get("error", answer)))
         return answer
+
+    def _connect(self, connection: http.client.HTTPConnection) -> None:
+        give_up = time.monotonic() + self._patience
+        while True:
+            try:
+                return connection.connect()
+            except ConnectionRefusedError:
+                if time.monotonic() >= give_up:
+                    raise
+            time.sleep(0.1)
 
     def status(self) -> dict[str, Any]:
         """Everything at a glance."""

@@ -9,13 +9,16 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import azure_simulator
 import pytest
+from ansible_collections.foghorn.azure_events.tests import ports
 from azure_simulator.cli import main
 from azure_simulator.table import describe_entry, render
 from azure_simulator.testing import Simulator
@@ -151,6 +154,18 @@ def test_given_a_running_simulator_when_commanded_then_it_obeys(
 
     assert main(["log", "--json"]) == 0
     assert [json.loads(line)["what"] for line in capsys.readouterr().out.splitlines()][:2] == ["Scheduled", "Canceled"]
+
+
+def test_given_a_simulator_that_is_still_starting_when_commanded_then_the_command_waits_for_it(
+    simulate: Simulate,
+) -> None:
+    (port,) = ports.free_ports(1)
+    with ThreadPoolExecutor() as beside:
+        command = beside.submit(main, ["event", "Reboot", "web_0", "--control", f"http://127.0.0.1:{port}"])
+        time.sleep(0.5)
+        azure = simulate(control={"port": port})
+        assert command.result(PATIENCE) == 0
+    assert len(azure.status()["events"]) == 1
 
 
 def test_given_a_running_simulator_when_faults_are_commanded_then_they_come_and_go(
