@@ -173,6 +173,8 @@ def test_given_a_narrow_or_wide_window_when_the_page_is_shown_then_it_is_no_wide
     ]
     assert ("button", "Withdraw the Reboot of web_0") in controls
     assert len(controls) >= 9
+    # Its clock runs.
+    assert ("spinbutton", "Advance the clock by, s") not in controls
     assert all(name for _role, name in controls)
     words = [name for _role, name in parts]
     assert [words[words.index(vm, words.index("Machines")) + 1] for vm in ("web_0", "web_1")] == ["in rotation"] * 2

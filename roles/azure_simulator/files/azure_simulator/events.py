@@ -48,17 +48,24 @@ class Life(NamedTuple):
     description: str
 
 
+_HOST_MAINTENANCE = "Host server is undergoing maintenance."
+
 LIVES: Mapping[str, Life] = {
-    "Freeze": Life(
-        900, 5, 600, 0, 5, "Platform", "Virtual machine is being paused because of a memory-preserving maintenance."
-    ),
-    "Reboot": Life(900, 30, 600, 0, -1, "Platform", "Virtual machine is going to be restarted for host maintenance."),
-    "Redeploy": Life(600, 120, 600, 0, -1, "Platform", "Virtual machine is going to be moved to another host."),
-    "Preempt": Life(30, 10, 30, 0, -1, "Platform", "Spot virtual machine is going to be evicted."),
+    "Freeze": Life(900, 5, 600, 0, 5, "Platform", _HOST_MAINTENANCE),
+    "Reboot": Life(900, 30, 600, 0, -1, "Platform", _HOST_MAINTENANCE),
+    "Redeploy": Life(600, 120, 600, 0, -1, "Platform", _HOST_MAINTENANCE),
+    "Preempt": Life(30, 10, 30, 0, -1, "Platform", ""),
     "Terminate": Life(300, 30, 60, 0, -1, "User", "Virtual machine is going to be deleted."),
     RECOMMENDATION: Life(60, 0, 300, 0, -1, "Platform", "Spot virtual machine is at a heightened risk of eviction."),
 }
 """The documented minimum notice of each type, and what is typical where nothing is documented."""
+
+
+AS_REQUESTED = {
+    "Reboot": "Virtual machine is going to be restarted as requested by authorized user.",
+    "Redeploy": "Virtual machine is going to be redeployed as requested by authorized user.",
+}
+"""What an event says that a user has asked for."""
 
 
 def read_life(fields: Fields, base: Life) -> Life:
@@ -111,10 +118,13 @@ def read_wish(raw: object, lives: Mapping[str, Life]) -> EventSpec:
     fields.required("event_type", f"one of {', '.join(EVENT_TYPES)}")
     fields.required("resources", "the names of the VMs that are hit")
     event_type = fields.text("event_type", EVENT_TYPES[0], EVENT_TYPES) or EVENT_TYPES[0]
+    life = lives[event_type]
+    if fields.raw("event_source") == "User" and life.description == _HOST_MAINTENANCE:
+        life = life._replace(description=AS_REQUESTED.get(event_type, ""))
     spec = EventSpec(
         event_type=event_type,
         resources=fields.texts("resources") or (),
-        life=read_life(fields, lives[event_type]),
+        life=read_life(fields, life),
         born_started=fields.text("status", SCHEDULED, (SCHEDULED, STARTED)) == STARTED,
         becomes=fields.text("becomes", None, ("Freeze", "Preempt")),
         event_id=fields.guid("event_id"),

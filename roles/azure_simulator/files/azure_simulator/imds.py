@@ -259,10 +259,10 @@ class Imds:
                 return None
         if request.method == "POST":
             return self._approve(vm, body)
-        feed = self._world.feed(vm.name)
-        kept = self._rendered.get((feed.key, version))
+        feed = vm.scope.feed
+        kept = self._rendered.get((vm.scope.key, version))
         if kept is None or kept[0] != feed.revision:
-            kept = self._rendered[feed.key, version] = (feed.revision, documents.render(feed, version))
+            kept = self._rendered[vm.scope.key, version] = (feed.revision, documents.render(feed, version))
         return Answer(200, kept[1])
 
     def _approve(self, vm: Vm, body: bytes) -> Answer:

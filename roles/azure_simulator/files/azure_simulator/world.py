@@ -79,9 +79,7 @@ class Notice(NamedTuple):
 class Feed:
     """A document: what it lists, and the number that changes whenever that does."""
 
-    def __init__(self, key: str, vm: str | None, chance: random.Random) -> None:
-        self.key = key
-        self.vm = vm  # whose document it is; None: the whole scope's
+    def __init__(self, chance: random.Random) -> None:
         self.notices: tuple[Notice, ...] = ()
         self.incarnation = 0
         self.revision = 0  # unlike the incarnation it never takes an old value again
@@ -102,28 +100,16 @@ class Feed:
 
 
 class Scope:
-    """Those who are told of the same events: one VM alone, an availability set, a placement group, a zone."""
+    """Those who are told of the same events: one VM alone, an availability set, a placement group."""
 
-    def __init__(self, key: str, zonal: bool, chance: random.Random) -> None:
+    def __init__(self, key: str, chance: random.Random) -> None:
         self.key = key
-        self.zonal = zonal
         self.members: list[str] = []
         self.state = DISABLED
         self.enabled_at = 0.0  # when the first request is answered
         self.events_from = 0.0  # when events begin to appear
         self.last_request = 0.0
-        self._chance = chance
-        self.feeds: dict[str | None, Feed] = {}
-
-    def join(self, vm: str) -> None:
-        """Make a VM a member."""
-        self.members.append(vm)
-        reader = vm if self.zonal else None
-        self.feeds.setdefault(reader, Feed(f"{self.key}/{reader or ''}", reader, self._chance))
-
-    def feed(self, vm: str) -> Feed:
-        """The document that a member reads: in a zone its own, elsewhere everybody's."""
-        return self.feeds[vm if self.zonal else None]
+        self.feed = Feed(chance)
 
 
 class Vm:
@@ -150,11 +136,11 @@ class Vm:
         return RUNNING
 
 
-def scope_key(vm: VmConfig) -> tuple[str, bool]:
-    """A VM's delivery scope, and whether members see only what hits them.
+def scope_key(vm: VmConfig) -> str:
+    """A VM's delivery scope.
 
-    Placement group before scale set before availability set before the VM alone; in a zone the
-    scope ends at the zone's border, and only the VMs hit are told.
+    Placement group before scale set before availability set before the VM alone; a scope ends at its zone's border,
+    because placement groups do.
     """
     group = f"{vm.subscription_id}/{vm.resource_group}"
     zone = f"/zone/{vm.zone}" if vm.zone else ""
@@ -164,8 +150,8 @@ def scope_key(vm: VmConfig) -> tuple[str, bool]:
         ("availabilitySet", vm.availability_set),
     ):
         if name:
-            return f"{group}/{kind}/{name}{zone}".lower(), bool(zone)
-    return f"{group}/virtualMachine/{vm.name}".lower(), False
+            return f"{group}/{kind}/{name}{zone}".lower()
+    return f"{group}/virtualMachine/{vm.name}".lower()
 
 
 class World:
@@ -186,7 +172,7 @@ class World:
         self._numbers = itertools.count()
         self._listeners: list[Listener] = []
         for vm in config.vms.values():
-            self._add_vm(vm)
+            self.add_vm(vm)
 
     # -- time ---------------------------------------------------------------------------------
 
@@ -223,21 +209,14 @@ class World:
 
     # -- machines -----------------------------------------------------------------------------
 
-    def _add_vm(self, config: VmConfig) -> None:
-        key, zonal = scope_key(config)
-        scope = self.scopes.get(key)
-        if scope is None:
-            scope = self.scopes[key] = Scope(key, zonal, random.Random(f"{self._seed}/scope/{key}"))
-        scope.join(config.handle)
-        self.vms[config.handle] = Vm(config, scope)
-
     def add_vm(self, config: VmConfig) -> None:
         """Bring a machine into being, running; its scope may be enabled already."""
-        self._add_vm(config)
-        scope = self.vms[config.handle].scope
-        feed = scope.feed(config.handle)
-        if scope.state == ENABLED and not feed.incarnation:
-            feed.begin(self._notices(scope, feed))
+        key = scope_key(config)
+        scope = self.scopes.get(key)
+        if scope is None:
+            scope = self.scopes[key] = Scope(key, random.Random(f"{self._seed}/scope/{key}"))
+        scope.members.append(config.handle)
+        self.vms[config.handle] = Vm(config, scope)
 
     def remove_vm(self, name: str) -> None:
         """Delete a machine at once and without an event; nothing happens when it is gone already."""
@@ -304,8 +283,7 @@ class World:
 
     def _enable(self, scope: Scope) -> None:
         scope.state = ENABLED
-        for feed in scope.feeds.values():
-            feed.begin(self._notices(scope, feed))
+        scope.feed.begin(self._notices(scope))
         self.at(scope.events_from, lambda: self._refresh(scope))
         self.at(scope.last_request + DISABLE_AFTER, lambda: self._doze(scope))
         self._tell("scope", ENABLED, scope=scope.key)
@@ -322,9 +300,9 @@ class World:
 
     def feed(self, name: str) -> Feed:
         """The document a VM may read; meaningful once its scope is enabled."""
-        return self.vms[name].scope.feed(name)
+        return self.vms[name].scope.feed
 
-    def _notices(self, scope: Scope, feed: Feed) -> tuple[Notice, ...]:
+    def _notices(self, scope: Scope) -> tuple[Notice, ...]:
         if self.now < scope.events_from:
             return ()
         return tuple(
@@ -339,7 +317,6 @@ class World:
                 duration=event.life.duration,
             )
             for event in self.listed(scope)
-            if feed.vm is None or feed.vm in event.resources
         )
 
     def names(self, event: Event) -> tuple[str, ...]:
@@ -352,8 +329,7 @@ class World:
 
     def _refresh(self, scope: Scope) -> None:
         if scope.state == ENABLED:
-            for feed in scope.feeds.values():
-                feed.tell(self._notices(scope, feed))
+            scope.feed.tell(self._notices(scope))
 
     def listed(self, scope: Scope) -> list[Event]:
         """A scope's events that are not over, oldest first."""

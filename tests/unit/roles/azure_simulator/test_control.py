@@ -93,6 +93,25 @@ def test_given_its_own_address_or_a_name_that_it_was_given_when_asked_then_it_an
     assert call(azure, "POST", "events", REBOOT, headers)[0] == 201
 
 
+@pytest.mark.parametrize(
+    ("event_type", "details", "description"),
+    [
+        ("Preempt", {}, ""),
+        ("Freeze", {}, "Host server is undergoing maintenance."),
+        ("Reboot", {}, "Host server is undergoing maintenance."),
+        (
+            "Reboot",
+            {"event_source": "User"},
+            "Virtual machine is going to be restarted as requested by authorized user.",
+        ),
+    ],
+)
+def test_given_an_event_when_it_is_announced_then_it_is_described_in_words_that_were_seen(
+    simulate: Simulate, event_type: str, details: dict[str, Any], description: str
+) -> None:
+    assert simulate().event(event_type, "web_0", **details)["description"] == description
+
+
 def test_given_an_event_when_announced_then_its_record_has_everything(simulate: Simulate) -> None:
     azure = simulate()
     record = azure.event(

@@ -282,11 +282,11 @@ def test_given_a_placement_group_inside_a_scale_set_when_a_vm_is_hit_then_only_i
     assert told(world, "set_2") == []
 
 
-def test_given_a_zonal_scale_set_when_a_vm_is_hit_then_it_alone_is_notified(make_world: MakeWorld) -> None:
+def test_given_a_zonal_scale_set_when_a_vm_is_hit_then_all_of_its_zone_are_notified(make_world: MakeWorld) -> None:
     world = make_world(**ZONES)
     event = announce(world, "Reboot", "z1_0")
-    assert told(world, "z1_0") == [(event.event_id, "Scheduled")]
-    assert told(world, "z1_1") == []
+    assert told(world, "z1_1") == told(world, "z1_0") == [(event.event_id, "Scheduled")]
+    assert told(world, "z2_0") == []
 
 
 def test_given_a_zonal_scale_set_when_one_zone_is_polled_then_the_other_is_not_enabled(make_world: MakeWorld) -> None:

@@ -149,15 +149,15 @@ class Life(RuleBasedStateMachine):
         something_happened = any(change.kind == "event" for change in self.heard)
         self.heard.clear()
         for scope in self.world.scopes.values():
-            for feed in scope.feeds.values():
-                incarnation, notices = self.documents.get(feed.key, (0, ()))
-                self.documents[feed.key] = (feed.incarnation, feed.notices)
-                if scope.key in begun_anew:
-                    assert feed.incarnation >= 1
-                elif feed.notices != notices:
-                    assert feed.incarnation > incarnation
-                elif not something_happened:
-                    assert feed.incarnation == incarnation
+            feed = scope.feed
+            incarnation, notices = self.documents.get(scope.key, (0, ()))
+            self.documents[scope.key] = (feed.incarnation, feed.notices)
+            if scope.key in begun_anew:
+                assert feed.incarnation >= 1
+            elif feed.notices != notices:
+                assert feed.incarnation > incarnation
+            elif not something_happened:
+                assert feed.incarnation == incarnation
 
     @invariant()
     def a_document_lists_what_is_alive_and_only_that(self) -> None:
@@ -165,17 +165,14 @@ class Life(RuleBasedStateMachine):
         for scope in self.world.scopes.values():
             if scope.state != "enabled":
                 continue
-            for feed in scope.feeds.values():
-                expected = {
-                    event.event_id: event.status
-                    for event in self.world.listed(scope)
-                    if self.world.now >= scope.events_from and (feed.vm is None or feed.vm in event.resources)
-                }
-                assert {notice.event_id: notice.status for notice in feed.notices} == expected
-                assert all(
-                    (notice.not_before is None) == (notice.status == STARTED or notice.event_type == RECOMMENDATION)
-                    for notice in feed.notices
-                )
+            notices = scope.feed.notices
+            listed = self.world.listed(scope) if self.world.now >= scope.events_from else []
+            expected = {event.event_id: event.status for event in listed}
+            assert {notice.event_id: notice.status for notice in notices} == expected
+            assert all(
+                (notice.not_before is None) == (notice.status == STARTED or notice.event_type == RECOMMENDATION)
+                for notice in notices
+            )
 
     @invariant()
     def an_approved_terminate_waits_only_for_unapproved_ones_that_are_not_later(self) -> None:

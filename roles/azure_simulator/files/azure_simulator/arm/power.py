@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..events import CANCELED, COMPLETED, SCHEDULED, STARTED, Event, EventSpec
+from ..events import AS_REQUESTED, CANCELED, COMPLETED, SCHEDULED, STARTED, Event, EventSpec
 from ..world import DEALLOCATED, DISABLED, OFF, RUNNING, STOPPED, Change
 from .errors import ArmError, conflict
 from .operations import Operation
@@ -34,17 +34,12 @@ class _Announced(NamedTuple):
 
     event_type: str
     policy: str
-    description: str
 
 
 _EVENTS = {
-    RESTART: _Announced("Reboot", "userInitiatedReboot", "Virtual machine is going to be restarted as requested."),
-    REDEPLOY: _Announced(
-        "Redeploy", "userInitiatedRedeploy", "Virtual machine is going to be redeployed as requested."
-    ),
-    MAINTAIN: _Announced(
-        "Redeploy", "userInitiatedRedeploy", "Virtual machine is going to be maintained as requested."
-    ),
+    RESTART: _Announced("Reboot", "userInitiatedReboot"),
+    REDEPLOY: _Announced("Redeploy", "userInitiatedRedeploy"),
+    MAINTAIN: _Announced("Redeploy", "userInitiatedRedeploy"),
 }
 _POWER_AFTER = {POWER_OFF: STOPPED, DEALLOCATE: DEALLOCATED, START: RUNNING}
 # Actions that need an allocated machine.
@@ -89,7 +84,7 @@ class Power:
         """Schedule the event, or begin it at once if nobody has to agree. Returns its id."""
         world = self._resources.world
         told = _EVENTS[action]
-        life = world.lives[told.event_type]._replace(source="User", description=told.description)
+        life = world.lives[told.event_type]._replace(source="User", description=AS_REQUESTED[told.event_type])
         vm = world.vms[machine.handle]
         _kind, _name, properties = self._resources.policy_owner(machine.vm)
         policy = (properties.get("scheduledEventsPolicy") or {}).get(told.policy) or {}
