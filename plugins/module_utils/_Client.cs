@@ -99,7 +99,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
             Answer answer = Ask(AboutEvents("GET", null), deadline, !isEnabled);
             try
             {
-                return DocumentReader.Parse(answer.Body, apiVersion ?? Words.NewestApiVersion);
+                return DocumentReader.Parse(answer.Body);
             }
             catch (DocumentException error)
             {

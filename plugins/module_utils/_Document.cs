@@ -17,7 +17,6 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Documen
     // Words that are shared with Python: document.py.
     public static class Words
     {
-        public const string UnderscoredNamesApiVersion = "2017-03-01";
         public const string GeneralApiVersion = "2020-07-01";
         public const string NewestApiVersion = "2024-07-09";
         public const string Scheduled = "Scheduled";
@@ -258,7 +257,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Documen
     {
         private const int LongestNumber = 18;
 
-        public static Document Parse(byte[] body, string apiVersion)
+        public static Document Parse(byte[] body)
         {
             object content = Json.Parse(body);
             var fields = content as Dictionary<string, object>;
@@ -275,7 +274,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Documen
             return new Document
             {
                 Incarnation = Integer(incarnation, "DocumentIncarnation"),
-                Events = EachOnce(list.Select((one, index) => Listed(one, "Events[" + index + "]", apiVersion)).ToList()),
+                Events = EachOnce(list.Select((one, index) => Listed(one, "Events[" + index + "]")).ToList()),
             };
         }
 
@@ -306,40 +305,40 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Documen
                 given.TryGetValue(Regex.Replace(name, "(?<!^)[A-Z]", "_$0", RegexOptions.CultureInvariant).ToLowerInvariant(), out value);
                 fields[name] = value;
             }
-            return ParseEvent(fields, path, Words.NewestApiVersion);
+            return ParseEvent(fields, path);
         }
 
         // How each field of Azure's is read; the value is put into the event.
-        private static Dictionary<string, Action<Event, Dictionary<string, object>, string, string>> Readers
+        private static Dictionary<string, Action<Event, Dictionary<string, object>, string>> Readers
         {
             get
             {
-                return new Dictionary<string, Action<Event, Dictionary<string, object>, string, string>>
+                return new Dictionary<string, Action<Event, Dictionary<string, object>, string>>
                 {
-                    { "EventId", (it, fields, path, version) => it.EventId = RequiredWord(fields, "EventId", path) },
-                    { "EventType", (it, fields, path, version) =>
+                    { "EventId", (it, fields, path) => it.EventId = RequiredWord(fields, "EventId", path) },
+                    { "EventType", (it, fields, path) =>
                         it.EventType = Spelled(RequiredWord(fields, "EventType", path), Words.EventTypes) },
-                    { "EventStatus", (it, fields, path, version) =>
+                    { "EventStatus", (it, fields, path) =>
                         it.EventStatus = Spelled(RequiredWord(fields, "EventStatus", path), Words.EventStatuses) },
-                    { "Resources", (it, fields, path, version) => it.Resources = ReadResources(fields, path, version) },
-                    { "NotBefore", (it, fields, path, version) => it.NotBefore = OptionalDate(fields, path) },
-                    { "EventSource", (it, fields, path, version) =>
+                    { "Resources", (it, fields, path) => it.Resources = ReadResources(fields, path) },
+                    { "NotBefore", (it, fields, path) => it.NotBefore = OptionalDate(fields, path) },
+                    { "EventSource", (it, fields, path) =>
                         it.EventSource = Spelled(OptionalText(fields, "EventSource", path, Text.HarmlessWord), Words.EventSources) },
-                    { "ResourceType", (it, fields, path, version) =>
+                    { "ResourceType", (it, fields, path) =>
                         it.ResourceType = OptionalText(fields, "ResourceType", path, Text.HarmlessWord) },
-                    { "Description", (it, fields, path, version) =>
+                    { "Description", (it, fields, path) =>
                         it.Description = OptionalText(fields, "Description", path, Text.HarmlessProse) },
-                    { "DurationInSeconds", (it, fields, path, version) => it.DurationInSeconds = OptionalInteger(fields, path) },
+                    { "DurationInSeconds", (it, fields, path) => it.DurationInSeconds = OptionalInteger(fields, path) },
                 };
             }
         }
 
-        private static Event ParseEvent(Dictionary<string, object> fields, string path, string apiVersion)
+        private static Event ParseEvent(Dictionary<string, object> fields, string path)
         {
             var read = new Event();
-            Dictionary<string, Action<Event, Dictionary<string, object>, string, string>> readers = Readers;
-            foreach (Action<Event, Dictionary<string, object>, string, string> reader in readers.Values)
-                reader(read, fields, path, apiVersion);
+            Dictionary<string, Action<Event, Dictionary<string, object>, string>> readers = Readers;
+            foreach (Action<Event, Dictionary<string, object>, string> reader in readers.Values)
+                reader(read, fields, path);
             read.OtherFields = Others(
                 fields.Where(field => !readers.ContainsKey(field.Key)).ToDictionary(field => field.Key, field => field.Value),
                 path + ".");
@@ -352,7 +351,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Documen
             return read;
         }
 
-        private static Event Listed(object content, string path, string apiVersion)
+        private static Event Listed(object content, string path)
         {
             var fields = content as Dictionary<string, object>;
             if (fields == null) fields = new Dictionary<string, object> { { Words.Unreadable + "Event", Json.Quote(content) } };
@@ -360,20 +359,20 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Documen
             {
                 try
                 {
-                    return ParseEvent(fields, path, apiVersion);
+                    return ParseEvent(fields, path);
                 }
                 catch (DocumentException)
                 {
                     // Then as far as it can be read.
                 }
             }
-            return ParseEvent(AsFarAsCanBeRead(fields, path, apiVersion), path, apiVersion);
+            return ParseEvent(AsFarAsCanBeRead(fields, path), path);
         }
 
         private static Dictionary<string, object> AsFarAsCanBeRead(
-            Dictionary<string, object> content, string path, string apiVersion)
+            Dictionary<string, object> content, string path)
         {
-            Dictionary<string, Action<Event, Dictionary<string, object>, string, string>> readers = Readers;
+            Dictionary<string, Action<Event, Dictionary<string, object>, string>> readers = Readers;
             var result = new Dictionary<string, object>(StringComparer.Ordinal)
             {
                 { "EventId", Words.Unreadable },
@@ -389,7 +388,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Documen
                 content.TryGetValue(name, out value);
                 try
                 {
-                    if (readers.ContainsKey(name)) readers[name](new Event(), content, path, apiVersion);
+                    if (readers.ContainsKey(name)) readers[name](new Event(), content, path);
                     else Others(new Dictionary<string, object> { { name, value } }, path + ".");
                     readable.Add(name);
                     result[name] = value;
@@ -444,16 +443,14 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Documen
             return value;
         }
 
-        private static List<string> ReadResources(Dictionary<string, object> fields, string path, string apiVersion)
+        private static List<string> ReadResources(Dictionary<string, object> fields, string path)
         {
             object given = Get(fields, "Resources");
             var names = given as List<object>;
             if (names == null || !names.All(name => name is string))
                 throw new DocumentException(path + ".Resources: expected a list of VM names, got " + Json.Quote(given));
-            // No VM name begins with an underscore of its own, so nothing is lost.
-            bool isUnderscored = apiVersion == Words.UnderscoredNamesApiVersion;
-            return names.Cast<string>()
-                .Select(name => isUnderscored && name.StartsWith("_", StringComparison.Ordinal) ? name.Substring(1) : name)
+            // The first version wrote an underscore before each name, and later ones were seen to. No name begins with its own.
+            return names.Cast<string>().Select(name => name.TrimStart('_').Length > 0 ? name.TrimStart('_') : name)
                 .Select(Text.HarmlessWord).ToList();
         }
 

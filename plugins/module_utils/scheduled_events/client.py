@@ -164,7 +164,7 @@ class ImdsClient:
         answer = self._ask(self._request_for_events, deadline)
         if self._latest is None or answer.body != self._latest[0]:
             try:
-                self._latest = answer.body, parse_document(answer.body, self.api_version or NEWEST_API_VERSION)
+                self._latest = answer.body, parse_document(answer.body)
             except DocumentError as error:
                 raise self._unusable(error) from None
         return self._latest[1]

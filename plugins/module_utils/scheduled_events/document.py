@@ -49,9 +49,6 @@ NEWEST_API_VERSION = API_VERSIONS[-1]
 # The newest that is generally available.
 GENERAL_API_VERSION = "2020-07-01"
 
-# The preview is the only version that writes an underscore before the names in Resources.
-UNDERSCORED_NAMES_API_VERSION = API_VERSIONS[0]
-
 # The names of the fields of an event: Azure's, and those of the modules and the lookup.
 _FIELDS = {
     "EventId": "event_id",
@@ -77,7 +74,7 @@ class Document(NamedTuple):
     events: Tuple[Event, ...]
 
 
-def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSION) -> Document:
+def parse_document(body: Union[bytes, str]) -> Document:
     """Read a document.
 
     What is told of an event but cannot be read is treated as if it were not told, and quoted in a field that is called
@@ -87,7 +84,6 @@ def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSIO
     approved, and as long as it is listed, no event that it may be is over.
 
     :param body: what `GET /metadata/scheduledevents` answered with status 200
-    :param api_version: the version that was asked for
     :raises DocumentError: if it is anything but a document, an error body included
     """
     content = parse_json(body)
@@ -102,16 +98,15 @@ def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSIO
         raise DocumentError("not a document of Scheduled Events: it has no DocumentIncarnation")
     return Document(
         incarnation=_integer(content["DocumentIncarnation"], "DocumentIncarnation"),
-        events=_each_once(parse_listed(event, "Events[%d]" % index, api_version) for index, event in enumerate(events)),
+        events=_each_once(parse_listed(event, "Events[%d]" % index) for index, event in enumerate(events)),
     )
 
 
-def parse_event(content: Any, path: str = "event", api_version: str = NEWEST_API_VERSION) -> Event:
+def parse_event(content: Any, path: str = "event") -> Event:
     """Read one event, as it stands in a document or as `event_as_azure` has written it.
 
     :param content: an object of JSON
     :param path: where it was found, for the errors
-    :param api_version: the version that was asked for
     :raises DocumentError: if it is no event
     """
     if not isinstance(content, dict):
@@ -121,7 +116,7 @@ def parse_event(content: Any, path: str = "event", api_version: str = NEWEST_API
         event_id=_required_word(content, "EventId", path),
         event_type=_as_azure_spells(_required_word(content, "EventType", path), EVENT_TYPES),
         event_status=_as_azure_spells(_required_word(content, "EventStatus", path), EVENT_STATUSES),
-        resources=_parse_resources(content, path, api_version),
+        resources=_parse_resources(content, "Resources", path),
         not_before=_optional_date(content, "NotBefore", path),
         event_source=_as_azure_spells(_optional_word(content, "EventSource", path), EVENT_SOURCES),
         resource_type=_optional_word(content, "ResourceType", path),
@@ -202,21 +197,21 @@ def event_from_dict(content: Any, path: str = "event") -> Event:
     return parse_event(fields, path)
 
 
-def parse_listed(content: Any, path: str = "event", api_version: str = NEWEST_API_VERSION) -> Event:
+def parse_listed(content: Any, path: str = "event") -> Event:
     """Read one event among others, as far as it can be read.
 
     To refuse the list for one field would be to miss the other events in it; to leave the event out, to take it for
     over.
     """
     try:
-        return parse_event(content, path, api_version)
+        return parse_event(content, path)
     except DocumentError:
         if not isinstance(content, dict):
             content = {UNREADABLE + "Event": quote(content)}
-        return parse_event(_as_far_as_can_be_read(content, path, api_version), path, api_version)
+        return parse_event(_as_far_as_can_be_read(content, path), path)
 
 
-def _as_far_as_can_be_read(content: Dict[str, Any], path: str, api_version: str) -> Dict[str, Any]:
+def _as_far_as_can_be_read(content: Dict[str, Any], path: str) -> Dict[str, Any]:
     readers: Dict[str, Callable[[Dict[str, Any], str, str], object]] = {
         "EventId": _required_word,
         "EventType": _required_word,
@@ -226,7 +221,7 @@ def _as_far_as_can_be_read(content: Dict[str, Any], path: str, api_version: str)
         "Description": _optional_prose,
         "DurationInSeconds": _optional_integer,
         "NotBefore": _optional_date,
-        "Resources": lambda content, _name, path: _parse_resources(content, path, api_version),
+        "Resources": _parse_resources,
     }
     readable: Dict[str, Any] = {}
     quoted = {}
@@ -285,14 +280,12 @@ def _harm(event: Event) -> float:
     return EVENT_TYPES.index(event.event_type) if known else EVENT_TYPES.index("Freeze") - 0.5
 
 
-def _parse_resources(content: Dict[str, Any], path: str, api_version: str) -> Tuple[str, ...]:
-    names = content.get("Resources")
+def _parse_resources(content: Dict[str, Any], name: str, path: str) -> Tuple[str, ...]:
+    names = content.get(name)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise DocumentError("%s.Resources: expected a list of VM names, got %s" % (path, quote(names)))
-    if api_version == UNDERSCORED_NAMES_API_VERSION:
-        # No VM name begins with an underscore of its own, so nothing is lost.
-        names = [name[1:] if name.startswith("_") else name for name in names]
-    return tuple(harmless_word(name) for name in names)
+        raise DocumentError("%s.%s: expected a list of VM names, got %s" % (path, name, quote(names)))
+    # The first version wrote an underscore before each name, and later ones were seen to. No name begins with its own.
+    return tuple(harmless_word(name.lstrip("_") or name) for name in names)
 
 
 def _required_word(content: Dict[str, Any], name: str, path: str) -> str:

@@ -76,7 +76,7 @@ namespace Parity
         private static Fields OfDocument(Fields question)
         {
             DateTime now = Dates.Parse((string)question["now"]);
-            Document document = DocumentReader.Parse(Convert.FromBase64String((string)question["body"]), (string)question["version"]);
+            Document document = DocumentReader.Parse(Convert.FromBase64String((string)question["body"]));
             var scopes = new Fields();
             foreach (string scope in new[] { "own", "leader", "any" })
             {

@@ -153,9 +153,7 @@ def repr_of(value: Any) -> str:
 class TestDocumentsThatWereSeen:
     @pytest.mark.parametrize("name", sorted(PARSED))
     def test_given_a_document_in_a_form_of_azure_then_every_field_is_read(self, name: str) -> None:
-        api_version = name if name in API_VERSIONS else "2020-07-01"
-
-        assert parse_document((DOCUMENTS / (name + ".json")).read_bytes(), api_version) == PARSED[name]
+        assert parse_document((DOCUMENTS / (name + ".json")).read_bytes()) == PARSED[name]
 
     @pytest.mark.parametrize("name", sorted(PARSED))
     def test_given_an_event_when_written_as_azure_writes_it_then_the_same_event_is_read_again(self, name: str) -> None:
@@ -170,20 +168,12 @@ class TestDocumentsThatWereSeen:
     def test_given_a_byte_order_mark_then_it_is_no_part_of_the_document(self) -> None:
         assert parse_document(b"\xef\xbb\xbf" + (DOCUMENTS / "no_events.json").read_bytes()) == Document(12, ())
 
-    def test_given_a_later_version_then_an_underscore_belongs_to_the_name(self) -> None:
-        body = (DOCUMENTS / "2017-03-01.json").read_bytes()
+    @pytest.mark.parametrize("written", ["_web_0", "__web_0"])
+    def test_given_names_with_an_underscore_before_them_then_they_are_those_without(self, written: str) -> None:
+        event = parse_one(Resources=[written, "_"])
 
-        assert parse_document(body, "2017-08-01").events[0].resources == ("_shop_3", "_shop_7")
-
-    def test_given_the_preview_without_underscores_then_names_stay_whole(self) -> None:
-        body = (DOCUMENTS / "2017-08-01.json").read_bytes()
-
-        assert parse_document(body, "2017-03-01").events[0].resources == ("shop_3", "shop_7")
-
-    def test_given_the_preview_then_only_the_one_underscore_that_it_adds_is_taken_away(self) -> None:
-        body = json.dumps(one_event(Resources=["__web"]))
-
-        assert parse_document(body, "2017-03-01").events[0].resources == ("_web",)
+        assert event.resources == ("web_0", "_")
+        assert event.affects("web_0")
 
 
 class TestFields:

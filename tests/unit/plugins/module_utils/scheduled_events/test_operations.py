@@ -172,14 +172,6 @@ class TestListing:
         assert ids(listing.events) == ["BB-2", "ZZ-9", "AA-1"]
         assert [one["seconds_until_start"] for one in listing.events] == [0, 60, 900]
 
-    def test_given_an_older_api_version_then_its_documents_are_read_as_such(self) -> None:
-        with ScriptedImds(events(event("AA-1", "_web_1"))) as imds:
-            connection = ConnectionOptions(imds.url, api_version="2017-03-01", vm_name="web_1")
-            with open_client(connection) as client:
-                listing = list_events(client, connection, Selection(affecting="this_vm"))
-
-        assert listing.events[0]["resources"] == ["web_1"]
-
     def test_given_a_time_limit_then_it_is_for_both_requests_together(self, clock: FakeClock) -> None:
         script = [status(503, headers={"Retry-After": "6"}), compute("web_1"), status(503)]
         with ScriptedImds(*script) as imds, pytest.raises(OutOfTime, match=r"within 6\.5 s"):
