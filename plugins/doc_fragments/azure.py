@@ -191,7 +191,7 @@ options:
     type: str
   os_image_notification:
     description:
-      - Whether OS image upgrades are announced, always 15 minutes ahead.
+      - Whether OS image upgrades are announced, always 15 minutes ahead. Azure does so only for general-purpose sizes.
       - If not set, it stays as it is.
     type: bool
   wait:

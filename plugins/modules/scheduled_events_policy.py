@@ -71,8 +71,7 @@ notes:
     C(Microsoft.Network/virtualNetworks/subnets/join/action) on its subnets,
     C(Microsoft.Network/loadBalancers/backendAddressPools/join/action) on its pools, and
     C(Microsoft.ManagedIdentity/userAssignedIdentities/assign/action) on its user-assigned identities.
-  - Publishing is a preview. It needs the features C(Microsoft.Compute/SendScheduledEventsPolicy) and
-    C(Microsoft.Maintenance/ScheduledEventsActivity) in the subscription.
+  - Publishing is a preview. It needs the feature C(Microsoft.Compute/SendScheduledEventsPolicy) in the subscription.
 seealso:
   - module: foghorn.azure_events.scheduled_event_acknowledge
   - plugin: foghorn.azure_events.scheduled_events

@@ -12,7 +12,7 @@ author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
   - B(This really evicts the machine), although Azure calls it a simulation. Azure announces a V(Preempt) event to the
-    VM. About 30 seconds later it deallocates or deletes the VM, depending on its eviction policy.
+    VM. At most 30 seconds later it deallocates or deletes the VM, depending on its eviction policy.
   - Use it to rehearse an eviction. It does nothing without O(confirm=true).
 extends_documentation_fragment:
   - foghorn.azure_events.azure
@@ -113,7 +113,7 @@ def prepare(module: AnsibleModule) -> Work:
     target = read_target(options)
     if not options["confirm"]:
         raise OptionError(
-            "confirm: false, so nothing was done. This is a real eviction: Azure evicts %s about 30 seconds "
+            "confirm: false, so nothing was done. This is a real eviction: Azure evicts %s at most 30 seconds "
             "after this module runs. Set confirm to true for that" % target.words
         )
 

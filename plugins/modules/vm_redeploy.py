@@ -14,10 +14,10 @@ description:
   - B(This takes the machine down) for some minutes, and empties its temporary disk. Azure starts it on another host.
     Its disks, addresses and name stay.
   - If Azure predicts a hardware failure, it announces a V(Redeploy) event up to seven days ahead. Microsoft advises to
-    redeploy such a machine soon, at a time that suits you. The playbook C(foghorn.azure_events.redeploy_early) drains,
-    redeploys and restores it.
+    approve the event at a time that suits you; a redeployment by yourself has the same effect. The playbook
+    C(foghorn.azure_events.redeploy_early) drains, redeploys and restores the machine.
   - If the machine polls for scheduled events, the redeployment is an event too (source V(User)). It waits for an
-    approval, or up to 15 minutes, unless C(approve_user_initiated_redeploy) of
+    approval, or 10 minutes, unless C(approve_user_initiated_redeploy) of
     M(foghorn.azure_events.scheduled_events_policy) is set.
 extends_documentation_fragment:
   - foghorn.azure_events.azure

@@ -176,8 +176,8 @@ def set_policy(
             outcome = outcome._replace(changed=after != before, after=after)
             if after != wanted:
                 raise ArmError(
-                    "Azure accepted the change of %s, but then shows %s in place of %s. Are the preview features"
-                    " SendScheduledEventsPolicy and ScheduledEventsActivity registered?" % (name, after, wanted)
+                    "Azure accepted the change of %s, but then shows %s in place of %s. Is the preview feature"
+                    " SendScheduledEventsPolicy registered?" % (name, after, wanted)
                 )
     return outcome
 

@@ -60,7 +60,7 @@ _ROLE_IDS = {
 }
 # The application of Microsoft's own service MaintenanceResourceProvider, the same in every tenant.
 MAINTENANCE_PROVIDER = "78315a30-673a-4a46-8e5c-ce59dbc6adf8"
-FEATURES = (("Microsoft.Compute", "SendScheduledEventsPolicy"), ("Microsoft.Maintenance", "ScheduledEventsActivity"))
+FEATURE = ("Microsoft.Compute", "SendScheduledEventsPolicy")
 
 _FEATURES_VERSION = "2021-07-01"
 _READ_ASSIGNMENTS = Permission("Microsoft.Authorization/roleAssignments/read", _READER)
@@ -145,7 +145,7 @@ def inspect(client: ArmClient, scopes: Sequence[Scope]) -> list[Check]:
     for scope in scopes:
         checks += _permissions(client, scope)
     for subscription in dict.fromkeys(scope.subscription for scope in scopes):
-        checks += [_feature(client, subscription, *feature) for feature in FEATURES]
+        checks.append(_feature(client, subscription, *FEATURE))
         checks.append(_rows(client, subscription))
     for scope in scopes:
         checks.append(_provider(client, scope))

@@ -29,7 +29,6 @@ ORCHESTRATION_MODES = ("Uniform", "Flexible")
 PRINCIPALS = ("User", "Group", "ServicePrincipal")
 _FEATURES = {
     "Microsoft.Compute/SendScheduledEventsPolicy": "Registered",
-    "Microsoft.Maintenance/ScheduledEventsActivity": "Registered",
 }
 
 _SELF_SERVICE = 35 * 86400.0  # as it typically is

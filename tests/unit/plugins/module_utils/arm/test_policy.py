@@ -255,7 +255,7 @@ def test_given_check_mode_then_nothing_is_sent() -> None:
 
 
 def test_given_azure_drops_the_policy_then_that_is_an_error() -> None:
-    with pytest.raises(Unfinished, match="preview features") as error:
+    with pytest.raises(Unfinished, match="preview feature") as error:
         run(ok(resource(VM)), ok(resource(VM)))
     assert not error.value.outcome.changed
 

@@ -116,7 +116,6 @@ def test_given_a_sign_in_that_may_do_everything_and_a_set_that_publishes_then_no
         "right to see events": "ok",
         "right to approve": "ok",
         "feature Microsoft.Compute/SendScheduledEventsPolicy": "ok",
-        "feature Microsoft.Maintenance/ScheduledEventsActivity": "ok",
         "Resource Graph": "ok",
         "role Scheduled Events Contributor of MaintenanceResourceProvider": "missing",
         "publishing": "ok",
@@ -149,21 +148,24 @@ def test_given_a_sign_in_without_any_right_then_what_azure_refuses_is_unknown_an
     assert the(checks, "right to read").command.endswith("--role acdd72a7-3385-48ef-bd42-f606fba81ae7 --scope " + GROUP)
 
 
-def test_given_features_that_are_not_registered_then_the_command_registers_them_in_this_subscription() -> None:
-    checks = look(
-        features={
-            "Microsoft.Compute/SendScheduledEventsPolicy": "NotRegistered",
-            "Microsoft.Maintenance/ScheduledEventsActivity": "Pending",
-        }
-    )
+@pytest.mark.parametrize(
+    ("state", "found", "remedy"),
+    [
+        (
+            "NotRegistered",
+            "NotRegistered",
+            "az feature register --subscription %s --namespace Microsoft.Compute --name SendScheduledEventsPolicy"
+            % SUBSCRIPTION,
+        ),
+        ("Pending", "Pending: wait until Azure is done", ""),
+    ],
+)
+def test_given_a_feature_that_is_not_registered_then_the_command_registers_it_in_this_subscription(
+    state: str, found: str, remedy: str
+) -> None:
+    checks = look(features={"Microsoft.Compute/SendScheduledEventsPolicy": state})
     feature = the(checks, "feature Microsoft.Compute/SendScheduledEventsPolicy")
-    assert (feature.state, feature.found) == ("missing", "NotRegistered")
-    assert feature.command == (
-        "az feature register --subscription %s --namespace Microsoft.Compute --name SendScheduledEventsPolicy"
-        % SUBSCRIPTION
-    )
-    pending = the(checks, "feature Microsoft.Maintenance/ScheduledEventsActivity")
-    assert (pending.state, pending.found, pending.command) == ("missing", "Pending: wait until Azure is done", "")
+    assert (feature.state, feature.found, feature.command) == ("missing", found, remedy)
 
 
 def test_given_no_service_with_the_role_then_it_is_missing_and_the_command_gives_it_to_microsofts_own() -> None:
@@ -256,7 +258,7 @@ def test_given_nobody_who_answers_then_it_is_an_error() -> None:
 def test_given_permissions_in_pages_then_all_of_them_count() -> None:
     following = {"value": [{"actions": ["Microsoft.Compute/*"], "notActions": []}]}
     path = PLACE + "/providers/Microsoft.Authorization/permissions?page=2"
-    script = [ok({"value": [], "nextLink": path}), ok(following), *[refused(403, "Nothing")] * 5]
+    script = [ok({"value": [], "nextLink": path}), ok(following), *[refused(403, "Nothing")] * 4]
     with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
         assert the(inspect(client, [read_scope(PLACE)]), "right to read").state == "ok"
 
