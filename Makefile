@@ -116,6 +116,7 @@ reuse: $(VENV)/.gates
 
 docs-lint: $(VENV)/.gates copy
 	@$(BIN)/antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=all $(COPY)
+	@$(BIN)/python tools/check_tables.py $(COPY)
 
 galaxy-importer: $(VENV)/.gates build
 	@tools/galaxy_importer.sh $(VENV) $(TARBALL) $(CACHE)/galaxy-importer
