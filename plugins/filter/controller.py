@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
@@ -24,8 +25,14 @@ def controller_objects(
     site: Mapping[str, Any],
     groups: Sequence[Mapping[str, Any]] = (),
     only: Collection[str] = (),
+    collection: str = "",
 ) -> dict[str, Any]:
     """Return the objects to set up."""
+    if collection and not _is_installed(collection):
+        raise AnsibleFilterError(
+            "controller_setup_collection is %s, which is not installed here. Install it, as with ansible-galaxy"
+            " collection install %s, or set controller_setup_file" % (collection, collection)
+        )
     here = Site(**site)
     grouped = [Group(**group) for group in groups]
     try:
@@ -38,6 +45,13 @@ def controller_objects(
         }
     except SetupError as error:
         raise AnsibleFilterError(str(error)) from error
+
+
+def _is_installed(collection: str) -> bool:
+    try:
+        return find_spec("ansible_collections." + collection) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 class FilterModule:

@@ -58,8 +58,10 @@ class Controller:
         awx.add("instance_groups", "europe")
         awx.add("notification_templates", "Pager", organization=organization)
 
-    def set_up(self, *options: str, by_password: bool = False, **variables: object) -> Done:
-        """Run controller_setup, signed in by a token or by name and password."""
+    def set_up(
+        self, *options: str, by_password: bool = False, collections: Path = AWX_COLLECTION, **variables: object
+    ) -> Done:
+        """Run controller_setup, signed in by a token or by name and password; `collections` has awx.awx."""
         given = self._directory / "controller.yml"
         given.write_text(yaml.safe_dump({**SITE, **variables}), encoding="utf-8")
         done = ansible_runs.run(
@@ -67,9 +69,7 @@ class Controller:
             # Modules for dozens of objects, of which each would need a second to load what it imports.
             *("--extra-vars", "ansible_connection=machine"),
             environment={
-                "ANSIBLE_COLLECTIONS_PATH": os.pathsep.join(
-                    [str(ROOT / ".cache" / "collections"), str(AWX_COLLECTION)]
-                ),
+                "ANSIBLE_COLLECTIONS_PATH": os.pathsep.join([str(ROOT / ".cache" / "collections"), str(collections)]),
                 "CONTROLLER_HOST": self.awx.url,
                 **(
                     {"CONTROLLER_USERNAME": USER, "CONTROLLER_PASSWORD": PASSWORD}

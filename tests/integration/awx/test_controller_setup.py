@@ -224,6 +224,16 @@ def test_given_a_file_when_it_is_written_then_it_has_what_the_modules_take_and_n
         assert set().union(*objects) <= taken, module
 
 
+def test_given_no_collection_for_the_controller_when_it_is_set_up_then_it_says_so_once(
+    controller: Controller, tmp_path: Path
+) -> None:
+    done = controller.set_up(collections=tmp_path)
+    assert done.status != 0
+    assert "ansible-galaxy collection install awx.awx" in done.output
+    assert "failed=1" in done.output
+    assert "Set up a job template" not in done.output
+
+
 def test_given_unknown_names_when_it_is_set_up_then_each_is_named_and_nothing_is_changed(
     controller: Controller,
 ) -> None:

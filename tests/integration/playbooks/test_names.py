@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Misspelt names of variables and hosts are refused by roles and playbooks, before anything is touched."""
+"""Misspelt names of variables, hosts and directories are refused by roles and playbooks, before anything is touched."""
 
 from __future__ import annotations
 
@@ -74,3 +74,33 @@ def test_given_hosts_that_are_not_in_the_inventory_when_a_playbook_is_run_then_i
 
     assert run.returncode == 2, run.stdout
     assert "doctor_hosts: no host of the inventory matches wbe" in run.stdout, run.stdout
+
+
+@pytest.mark.parametrize(
+    ("playbook", "variables"),
+    [
+        ("handle_events", {}),
+        (
+            "rehearse",
+            {
+                "rehearse_hosts": "web1",
+                "rehearse_confirmed": True,
+                "rehearse_endpoint": "http://127.0.0.1:9",
+                "rehearse_event_type": "Reboot",
+            },
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["nosuch/report.json", "."])
+def test_given_no_place_for_the_report_when_a_playbook_is_run_then_it_fails_before_the_first_host(
+    tmp_path: Path, playbook: str, variables: dict[str, Any], name: str
+) -> None:
+    variables = {**variables, f"{playbook}_report_file": str(tmp_path / name)}
+
+    run = play(tmp_path, f"foghorn.azure_events.{playbook}", "--extra-vars", json.dumps(variables))
+
+    assert run.returncode == 2, run.stdout
+    assert f"{playbook}_report_file is {tmp_path / name}, which cannot be written" in " ".join(run.stdout.split()), (
+        run.stdout
+    )
+    assert "unreachable=0" in run.stdout, run.stdout

@@ -362,7 +362,7 @@ class TestRetries:
     # Met in https://github.com/maksim-paskal/aks-node-termination-handler/pull/70.
     @pytest.mark.parametrize("empty", [ok(b""), ok(b" \r\n"), status(204), raw(b"HTTP/1.1 200 OK\r\n\r\n")])
     @pytest.mark.parametrize("path", [EVENTS_PATH, COMPUTE_PATH])
-    def test_given_an_answer_with_nothing_in_it_then_it_is_asked_again(
+    def test_trap_3_given_an_answer_with_nothing_in_it_then_it_is_asked_again(
         self, clock: FakeClock, path: str, empty: Step
     ) -> None:
         with dialogue(clock, empty, events()) as (_imds, client):
