@@ -67,7 +67,18 @@ def set_state(client: ArmClient, resource_group: str, name: str, state: str, dry
     outcome = RepairsChange(True, path, before, state, _warnings(name, state, before))
     if not dry_run:
         body = {"serviceName": SERVICE, "action": _ACTIONS[state]}
-        client.post_when_free(path + "/setOrchestrationServiceState", body, SET_STATE, repeatable=True)
+        try:
+            client.post_when_free(path + "/setOrchestrationServiceState", body, SET_STATE, repeatable=True)
+        except ArmError as error:
+            if before != UNKNOWN or error.status not in (400, 409) or error.may_have_begun:
+                raise
+            raise ArmError(
+                "%s is a flexible scale set, and Azure does not take this state for its automatic repairs: set"
+                " automaticRepairsPolicy.enabled to false for the time of the work instead, or have the Application"
+                " Health extension report health apart from rotation. %s" % (name, error),
+                error.status,
+                error.code,
+            ) from None
         with reporting(client, lambda: outcome):
             while before != UNKNOWN and read_state(client, path) != state:
                 client.wait(POLL_INTERVAL, "Azure did not show the automatic repairs of %s as %s" % (name, state))

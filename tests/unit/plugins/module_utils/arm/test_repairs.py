@@ -110,6 +110,11 @@ def test_given_a_flexible_set_then_it_is_asked_for_without_its_view_and_the_warn
     assert "flexible scale set. Azure does not show" in change.warnings[0]
 
 
+def test_given_a_flexible_set_whose_state_azure_does_not_take_then_the_error_says_what_to_do_instead() -> None:
+    with pytest.raises(ArmError, match=r"web is a flexible scale set.*automaticRepairsPolicy.enabled.*400 Operation"):
+        run(REFUSED, flexible(True), refused(400, "OperationNotAllowed", "Not in this mode."))
+
+
 def test_given_a_flexible_set_without_repairs_then_nothing_is_sent() -> None:
     change, arm = run(REFUSED, flexible(False))
     assert (arm.lines, change.changed, change.after) == ([VIEW, READ], False, OFF)
