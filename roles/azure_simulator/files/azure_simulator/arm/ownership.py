@@ -63,7 +63,10 @@ class ResourceLookup:
 
     def vm(self, request: ArmRequest) -> Machine:
         """The VM."""
-        machine = self._resources.machine_at(self.place(request))
+        place = self.place(request)
+        machine = self._resources.machine_at(place)
+        if machine is None and place.lower() in self._resources.evicted:
+            raise ArmError(404, "NotFound", "The entity was not found in this Azure location.")
         if machine is None:
             raise not_found("Microsoft.Compute/virtualMachines", request.names["vm"], request.names["group"])
         return machine

@@ -24,6 +24,12 @@ def check_policy(policy: object) -> None:
     if isinstance(targets.get("eventGridAndResourceGraph"), dict):
         check_switch(targets["eventGridAndResourceGraph"], "enable", "eventGridAndResourceGraph")
         version = targets["eventGridAndResourceGraph"].get("scheduledEventsApiVersion")
+        if version is not None and targets["eventGridAndResourceGraph"].get("enable") is None:
+            # Recorded by azure-cli in October 2025.
+            raise invalid(
+                "scheduledEventsAdditionalPublishingTargets.eventGridAndResourceGraph.scheduledEventsApiVersion",
+                "Scheduled Events API version is not enabled for region.",
+            )
         if version is not None and version not in PUBLISHED:
             raise invalid(
                 "eventGridAndResourceGraph.scheduledEventsApiVersion",

@@ -293,6 +293,7 @@ class ComputeResources:
         self.sets: dict[str, ScaleSet] = {}
         self.machines: dict[str, Machine] = {}  # by lower-case handle
         self._by_id: dict[str, Machine] = {}  # by lower-case id in Resource Manager
+        self.evicted: set[str] = set()  # lower-case ids of VMs that an eviction has deleted
         self.availability_sets: dict[str, AvailabilitySet] = {}
         self._set_of: dict[str, ScaleSet] = {}
         self._seed = seed
@@ -852,6 +853,8 @@ class ComputeResources:
         if machine is None:
             return
         self._by_id.pop(machine.vm.resource_id.lower(), None)
+        if change.event is not None and change.event.event_type == "Preempt":
+            self.evicted.add(machine.vm.resource_id.lower())
         scale_set = self._set_of.pop(change.vm.lower(), None)
         if scale_set is not None:
             scale_set.machines.pop(machine.instance_id, None)

@@ -95,6 +95,25 @@ def test_given_a_version_that_events_are_not_published_in_when_it_is_set_then_it
     assert "scheduledEventsApiVersion" in answer.json["error"]["message"]
 
 
+def test_given_a_version_alone_when_it_is_set_then_it_is_refused_unless_events_are_published_already(
+    cloud: Start,
+) -> None:
+    azure = cloud()
+    target: dict[str, object] = {"scheduledEventsApiVersion": "2020-07-01"}
+    policy = {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": target}}
+    body = {"properties": {"scheduledEventsPolicy": policy}}
+    place = azure.path("virtualMachines/db?api-version=2026-04-01")
+    answer = azure.raw("PATCH", place, body)
+    assert (answer.status, answer.code) == (400, "InvalidParameter")
+    assert answer.json["error"]["message"] == "Scheduled Events API version is not enabled for region."
+    assert answer.json["error"]["target"].endswith(".eventGridAndResourceGraph.scheduledEventsApiVersion")
+    # What is there is kept where it is not given.
+    target["enable"] = True
+    assert azure.raw("PATCH", place, body).status == 200
+    del target["enable"]
+    assert azure.raw("PATCH", place, body).status == 200
+
+
 def test_given_no_policy_when_an_event_happens_then_there_is_no_row_and_it_cannot_be_acknowledged(cloud: Start) -> None:
     azure = cloud()
     event = azure.azure.event("Freeze", "db")

@@ -141,11 +141,12 @@ def test_given_an_old_etag_when_a_vm_is_patched_then_412(cloud: Start) -> None:
 
 
 def test_given_a_spot_vm_when_evicted_then_it_is_preempted(cloud: Start) -> None:
-    azure = cloud(speed=None, vms=[{"name": "cheap", "address": "127.0.78.97", "spot": True}])
+    vms = [{"name": "cheap", "address": "127.0.78.97", "spot": True}, {"name": "dear", "address": "127.0.78.98"}]
+    azure = cloud(speed=None, vms=vms)
     azure.compute.virtual_machines.simulate_eviction("rg", "cheap")
     assert [event["event_type"] for event in azure.azure.status()["events"]] == ["Preempt"]
     azure.azure.advance(41)
-    with pytest.raises(ResourceNotFoundError):
+    with pytest.raises(ResourceNotFoundError, match="The entity was not found in this Azure location"):
         azure.compute.virtual_machines.simulate_eviction("rg", "cheap")
 
 
