@@ -37,7 +37,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/$(CACHE)/pycache
 export LC_ALL := C.UTF-8
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Exhaustive tests, at each point or with many examples, take a sample without it.
-export TEST_ALL := $(ALL)
+export TEST_ALL := $(filter 1,$(ALL))
 # reuse needs no libmagic then.
 export REUSE_ENCODING_MODULE := charset_normalizer
 
@@ -50,7 +50,7 @@ VERSIONS := integration-oldest unit-other-pythons integration-newest sanity-olde
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
 POOL := unit-agent-killed integration-control-plane integration-demo integration-fleets integration-modules \
   integration-arm unit-plugins integration-agent unit-rest integration-readme integration-rulebooks
-# ALL=1 takes the versions into the same lanes: one run after the other would wait for its longest step twice.
+# ALL takes the versions into the same lanes: one run after the other would wait for its longest step twice.
 STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- windows -- \
   ++ $(if $(ALL),$(VERSIONS)) $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
@@ -70,7 +70,7 @@ picture: $(VENV)/.test collection ## the pictures in docs: drawn from two runs o
 	@$(BIN)/python $(DEMONSTRATION)/picture.py docs/demo.svg $(CACHE)/demo-off.json $(CACHE)/demo-on.json
 	@SCREENSHOTS=docs BROWSER_TESTS=required $(BIN)/python -m pytest tests/integration/browser
 
-test: $(VENV)/.gates ## lint, unit and integration tests, without root (TEST=tests/unit/…: only these; ALL=1: with test-versions, and exhaustive tests in full)
+test: $(VENV)/.gates ## lint, unit and integration tests, without root (TEST=tests/unit/…: only these; ALL=versions: with test-versions; ALL=1: and exhaustive tests in full)
 	@$(BIN)/python $(if $(TEST),-m pytest $(TEST),tools/run_steps.py "$(MAKE)" $(STEPS))
 
 venv: $(VENV)/.gates collection ## what the tests and the lint need, in .cache/venv
