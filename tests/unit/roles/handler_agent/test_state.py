@@ -98,7 +98,7 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
         event_id=letters,
         event_type=st.sampled_from(("Reboot", "Unheard of")),
         event_status=st.sampled_from(("Scheduled", "Started")),
-        resources=st.lists(letters, max_size=3).map(tuple),
+        resources=st.lists(letters.filter(lambda name: name[0] != "_"), max_size=3).map(tuple),
         not_before=st.one_of(st.none(), st.just(START)),
         description=text,
         event_source=text,
