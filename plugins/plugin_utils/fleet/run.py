@@ -340,7 +340,6 @@ class Run(NamedTuple):
             gave_up=bool(progress.get("gave_up")),
             is_to_return=bool(progress.get("over") and progress.get("restore")),
             left_alone=bool(host.left_to),
-            was_out=host.reading.was_left,
             still_out=host.result.stays_out or host.reading.kept_out_by,
             predicted=self.predicts,
             timeline=host.timeline,
@@ -376,7 +375,7 @@ def begin(
         host.name: Step.IDLE if host.name not in first else Step.ASK if host.vm_name is None else Step.ASKED
         for host in hosts
     }
-    of_host = {host.name: HostRun(host, at[host.name]) for host in hosts}
+    of_host = {host.name: HostRun(host, at[host.name], result=Result(was_out=host.was_left)) for host in hosts}
     return Run(policy, plan, of_host, has_more=has_more, predicts=predicts, demand=demand)
 
 

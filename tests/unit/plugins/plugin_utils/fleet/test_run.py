@@ -594,8 +594,9 @@ def test_given_hosts_that_an_earlier_run_left_out_then_whoever_can_return_in_tim
 def test_given_no_time_for_a_return_then_who_is_hit_leaves_first(now: float) -> None:
     world = left_by_an_earlier_run(now, ["over", "evicted", "in service"])
 
-    play(world)
+    results = play(world)
 
+    assert [results[name].was_out for name in ("h0", "h1")] == [True, False]
     steps = [order for order in world.orders if order[1] in (Step.APPROVE, Step.RESTORE)]
     assert steps[:2] == [("h1", Step.APPROVE), ("h0", Step.RESTORE)]
 
