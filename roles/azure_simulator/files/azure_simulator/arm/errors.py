@@ -65,6 +65,11 @@ def not_found(resource_type: str, name: str, group: str) -> ArmError:
     )
 
 
+def no_such_entity() -> ArmError:
+    """What Compute says of instances, of what belongs to a scale set, and of evicted VMs that are not there."""
+    return ArmError(404, "NotFound", "The entity was not found in this Azure location.")
+
+
 def precondition_failed(given: str, current: str) -> ArmError:
     """An If-Match of Compute that does not match."""
     return ArmError(

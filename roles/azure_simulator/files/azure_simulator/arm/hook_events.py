@@ -16,7 +16,7 @@ from typing import Any, Callable
 
 from . import versions
 from .config import HookEventConfig
-from .errors import ArmError, invalid
+from .errors import ArmError, invalid, no_such_entity
 from .lifecycle import SCHEDULING, WAITS, hooks_of, seconds_of
 from .ownership import ResourceLookup
 from .resources import ComputeResources, ScaleSet
@@ -184,7 +184,7 @@ class HookEvents:
         for one in self._of(scale_set):
             if one.name.lower() == request.names["event"].lower():
                 return one
-        raise ArmError(404, "NotFound", "The entity was not found in this Azure location.")
+        raise no_such_entity()
 
     def _show(self, scale_set: ScaleSet, event: HookEvent) -> dict[str, Any]:
         wall = self._resources.world.clock.wall

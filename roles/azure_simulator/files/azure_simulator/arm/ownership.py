@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .errors import ArmError, not_found
+from .errors import no_such_entity, not_found
 from .resources import AvailabilitySet, ComputeResources, Machine, ScaleSet, compute_id, plain_location
 from .routing import ArmRequest
 
@@ -46,11 +46,7 @@ class ResourceLookup:
         for instance_id, machine in scale_set.machines.items():
             if instance_id.lower() == wanted:
                 return scale_set, machine
-        raise ArmError(
-            404,
-            "NotFound",
-            "The entity was not found in this Azure location.",
-        )
+        raise no_such_entity()
 
     def vms(self) -> list[Machine]:
         """All VMs of their own: instances of uniform sets are none."""
@@ -66,7 +62,7 @@ class ResourceLookup:
         place = self.place(request)
         machine = self._resources.machine_at(place)
         if machine is None and place.lower() in self._resources.evicted:
-            raise ArmError(404, "NotFound", "The entity was not found in this Azure location.")
+            raise no_such_entity()
         if machine is None:
             raise not_found("Microsoft.Compute/virtualMachines", request.names["vm"], request.names["group"])
         return machine

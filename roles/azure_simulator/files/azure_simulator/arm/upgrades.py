@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import ArmError
+from .errors import no_such_entity
 from .ownership import ResourceLookup
 from .resources import ComputeResources, Rolling, ScaleSet, iso
 from .routing import COMPUTE, SET, ArmAnswer, ArmRequest, Handler, Links, Pager, Router
@@ -50,7 +50,7 @@ class Upgrades:
         scale_set = self._lookup.scale_set(request)
         rolling = scale_set.rolling
         if rolling is None:
-            raise ArmError(404, "NotFound", "The entity was not found in this Azure location.")
+            raise no_such_entity()
         when = self._resources.world.clock.wall
         status = {
             "code": rolling.code,
