@@ -44,7 +44,7 @@ export REUSE_ENCODING_MODULE := charset_normalizer
 LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint reuse docs-lint galaxy-importer
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
 # What depends on versions: the oldest and the newest ansible-core that are supported, the Pythons of VMs.
-VERSIONS := integration-oldest unit-other-pythons integration-newest sanity-oldest sanity-newest
+VERSIONS := unit-oldest-python integration-newest sanity-oldest sanity-newest
 # Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
@@ -141,12 +141,12 @@ unit-agent: $(VENV)/.test
 unit-rest: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins --ignore tests/unit/$(AGENT)
 
-# The agent on the oldest only: on the newest it runs in the lab, on Debian 13. Without its kills at each of its points,
-# which take longest and run nothing that the others do not.
-unit-other-pythons: export TEST_ALL :=
-unit-other-pythons: $(VENV)/.run
-	@tools/test_core_on_other_pythons.sh $(CACHE) "tests/unit/$(CORE) tests/unit/$(POLICY) $(addprefix tests/unit/plugins/module_utils/,connections files haproxy)" \
-	  "$(addprefix --ignore ,$(KILLED)) -k not(kill) tests/unit/$(AGENT)"
+# Without stories that take long, and run no line that the other tests do not.
+STORIES := $(patsubst %,tests/unit/$(AGENT)/test_%.py,stateful in_service doubts quorum traps)
+unit-oldest-python: export TEST_ALL :=
+unit-oldest-python: $(VENV)/.run
+	@tools/test_on_oldest_python.sh $(CACHE) $(addprefix tests/unit/plugins/module_utils/,scheduled_events maintenance_policy connections files haproxy) \
+	  tests/unit/$(AGENT) $(addprefix --ignore ,$(KILLED) $(STORIES)) -k "not kill and not ten_thousand"
 
 integration: $(VENV)/.test ## integration tests
 	@$(BIN)/python -m pytest tests/integration
@@ -168,8 +168,8 @@ nginx:
 awx-collection: $(VENV)/.test
 	@tools/get_awx_collection.sh $(BIN)/python requirements/awx.txt $(CACHE)/awx
 
-$(INTEGRATION): integration-%: $(VENV)/.test
-	@$(BIN)/python -m pytest tests/integration/$* $(IGNORED)
+$(filter-out integration-playbooks,$(INTEGRATION)): integration-%: $(VENV)/.test
+	@$(BIN)/python -m pytest tests/integration/$*
 
 # What PowerShell runs on Windows VMs, with the newest ansible-core, which runs such modules on Linux too.
 windows: $(VENV)/.run
@@ -179,32 +179,25 @@ PLAYBOOK_TESTS := tests/integration/playbooks
 HANDLE_EVENTS := $(PLAYBOOK_TESTS)/test_handle_events.py
 # Those that begin with what Azure Resource Manager says.
 CONTROL_PLANE := $(patsubst %,$(PLAYBOOK_TESTS)/test_%.py,ask_azure handle_os_upgrades redeploy_early prepare_for_updates)
-integration-playbooks: IGNORED := $(addprefix --ignore ,$(HANDLE_EVENTS) $(CONTROL_PLANE))
+# Playbooks have failed on the oldest ansible-core only, which evaluates variables earlier: these are tested there, events
+# and the other rooms on that of this environment, hostile hosts and texts on the newest, too.
+integration-playbooks integration-control-plane: $(VENV)/.test
+	@OTHERWISE=$(VENV) tools/on_other_core.sh oldest $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
+integration-playbooks: TESTS := $(PLAYBOOK_TESTS) $(addprefix --ignore ,$(HANDLE_EVENTS) $(CONTROL_PLANE))
+integration-control-plane: TESTS := $(CONTROL_PLANE)
 integration-handle-events: $(VENV)/.test
 	@$(BIN)/python -m pytest $(HANDLE_EVENTS)
-integration-control-plane: $(VENV)/.test
-	@$(BIN)/python -m pytest $(CONTROL_PLANE)
 
-# With the oldest ansible-core that is supported, and with the newest where there is a Python for it. Playbooks have failed
-# on the oldest only, which evaluates variables earlier: each playbook, order and method is run there once, with those
-# tests that run most of its tasks, and modules by them. Hostile hosts and texts are tried on the newest, which has facts
-# of hosts in one dictionary, and by `make test`; each module by its examples.
 HOSTILE := $(PLAYBOOK_TESTS)/test_hostile.py
-ON_OLDEST := -k "does_nothing_to_it_but_watch or shared_by_both_kinds or same_world or chosen_hosts_when_drained or \
-  a_job_of_a_controller or other_means or is_delegated or that_a_run_has_leased or any_play_when_shown or test_doctor or \
-  stop_that_hangs or is_healthy_when_started or tasks_when_stopped_and_started or unknown_key or no_room_or_another_answer or \
-  any_interruption or misspelt_name_in_a_play or two_tiers or all_can_be_drained or one_cannot_be_drained or \
-  alone_is_drained_maintained or no_result_of_an_accepted or agents_that_handle or check_mode_when_rehearsed or \
-  forty_orders"
-integration-oldest: PLAYBOOKS := $(PLAYBOOK_TESTS) --ignore $(HANDLE_EVENTS) --ignore $(HOSTILE) $(ON_OLDEST)
-integration-newest: PLAYBOOKS := $(addprefix tests/integration/modules/test_,examples.py scheduled_events_info.py \
+integration-newest: TESTS := $(addprefix tests/integration/modules/test_,examples.py scheduled_events_info.py \
   scheduled_events_lookup.py untrusted.py) $(HOSTILE)
-integration-oldest integration-newest: integration-%: $(VENV)/.run
-	@tools/on_other_core.sh $* $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$* $(PLAYBOOKS)
+integration-newest: $(VENV)/.run
+	@tools/on_other_core.sh newest $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-newest $(TESTS)
 
 # Of ansible-core 2.16 without empty-init: that test, which newer ones have no more, wants a package of module_utils to
 # be without a docstring.
-sanity-oldest: SKIP := --skip-test empty-init
+# `make test ALL=versions` has pylint on the newest only.
+sanity-oldest: SKIP := --skip-test empty-init $(if $(filter versions,$(ALL)),--skip-test pylint)
 # What is shipped; the rest is for ruff and mypy.
 SHIPPED := --exclude tests/ --exclude tools/
 sanity-oldest sanity-newest: sanity-%: $(VENV)/.run

@@ -5,7 +5,7 @@
 # usage: on_other_core.sh oldest|newest CACHE_DIRECTORY COMMAND…
 # Run a command with the oldest or the newest ansible-core that is supported, which is installed if it is not there:
 # "@python" in it is the environment's Python, "@venv" its directory. Where this machine has no Python for that
-# ansible-core, say what is skipped.
+# ansible-core, say what is skipped, or run it with the environment that OTHERWISE names.
 set -eu
 
 which=$1
@@ -20,19 +20,20 @@ esac
 requirements=requirements/ansible-$which.txt
 version=$(sed -n 's/^ansible-core *== *\([0-9.]*\).*/\1/p' "$requirements")
 if ! python=$(tools/find_python.sh --between "$first" "$last"); then
-    echo "skipped: everything on ansible-core $version, which needs Python $first to $last with venv: install one to test it"
-    exit 0
+    echo "skipped: tests on ansible-core $version, which needs Python $first to $last with venv: install one to run them"
+    if [ -z "${OTHERWISE:-}" ]; then exit 0; fi
+    venv=$OTHERWISE
+else
+    venv=$cache/venv-$which
+    # Two steps may ask for it at the same time.
+    (
+        flock 9
+        if [ ! "$venv/.installed" -nt "$requirements" ]; then
+            tools/make_venv.sh "$python" "$venv" "$requirements"
+            touch "$venv/.installed"
+        fi
+    ) 9>"$cache/venv-$which.lock"
 fi
-
-venv=$cache/venv-$which
-# Two steps may ask for it at the same time.
-(
-    flock 9
-    if [ ! "$venv/.installed" -nt "$requirements" ]; then
-        tools/make_venv.sh "$python" "$venv" "$requirements"
-        touch "$venv/.installed"
-    fi
-) 9>"$cache/venv-$which.lock"
 
 for argument in "$@"; do
     shift
@@ -42,7 +43,7 @@ for argument in "$@"; do
     esac
     set -- "$@" "$argument"
 done
-echo "ansible-core $version with $("$venv/bin/python" --version)"
+echo "$("$venv/bin/ansible" --version | sed -n 1p) with $("$venv/bin/python" --version)"
 PATH=$PWD/$venv/bin:$PATH
 export PATH
 exec "$@"

@@ -36,13 +36,12 @@ def test_given_the_workflow_then_each_step_of_make_test_is_one_of_its_own() -> N
         "integration-control-plane",
         "integration-handle-events",
         "integration-newest",
-        "integration-oldest",
         "lint",
         "sanity",
         "sanity-newest",
         "sanity-oldest",
         "unit",
-        "unit-other-pythons",
+        "unit-oldest-python",
     }
 
 

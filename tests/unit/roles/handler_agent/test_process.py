@@ -471,7 +471,7 @@ def test_given_a_state_directory_that_appears_later_then_manual_commands_work_fr
         wait_until(lambda: one._turn() or one._next_control > first)
         assert len([line for line in said if line.startswith("commands by hand do not work: ")]) == 1
         place.unlink()
-        place.mkdir(mode=0o755)
+        place.mkdir(mode=0o755, exist_ok=True)
         wait_until(lambda: one._turn() or one._control is not None)
         assert "commands by hand work again" in said
         asked: List[str] = []

@@ -341,7 +341,8 @@ class TestSigningInWithinTheTimeLimit:
             yield "127.0.0.1:%d" % listening.getsockname()[1]
 
     def ask(self, sign_in: SignIn) -> None:
-        with ArmClient(sign_in, Deadline(1.5)) as client:
+        # Long enough to load what signs in on a busy machine.
+        with ArmClient(sign_in, Deadline(5)) as client:
             client.get("/thing", NEEDS)
 
     def test_given_the_sign_in_never_answers_then_the_time_limit_holds(self, silent: str) -> None:
@@ -349,7 +350,7 @@ class TestSigningInWithinTheTimeLimit:
         began = time.monotonic()
         with pytest.raises(ArmError) as error:
             self.ask(SignIn("env", cloud, "s", "c", "t", SECRET))
-        assert "after 1.5 s" in str(error.value)
+        assert "after 5 s" in str(error.value)
         assert time.monotonic() - began < 30
 
     def test_given_the_managed_identity_never_answers_then_the_time_limit_holds(
