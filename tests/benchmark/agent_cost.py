@@ -3,7 +3,7 @@
 """What does the handler agent cost, and how fast is it?
 
 The built program, run as its unit runs it, against the simulator on loopback; beside it a bare interpreter that does
-the least that can be done. Fails beyond the bounds:
+the least that can be done. What depends on the machine is judged beside that. Fails beyond the bounds:
 
 * resident memory at rest, with the endpoint on and asked
 * processor time of a poll that brings nothing new, threads included
@@ -11,7 +11,7 @@ the least that can be done. Fails beyond the bounds:
 * from the announcement of an event to its first step, at one poll a second, at the 99th percentile
 * the same of a Preempt, the longest of all, while 14 members drip their answers to a shared event and 64 clients hold
   their connections to the endpoint
-* the longest that a probe waits while clients connect 10,000 times
+* the longest that a probe waits while clients connect 10,000 times, beside what a hundred of them take to connect
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import os
 import random
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -41,20 +42,21 @@ from azure_simulator.client import ControlClient  # noqa: E402  # found on the p
 
 MOST_MEMORY = 16.0
 """MiB."""
-MOST_PROCESSOR_TIME = 0.4
-"""Milliseconds."""
-MOST_PAGE_TIME = 2.0
-"""Milliseconds. Who scrapes comes every 15 s or so: a seventh of a millisecond a second."""
-MOST_DELAY = 1.1
-"""Seconds."""
+MOST_PROCESSOR_TIME = 2.6
+"""In terms of a bare poll."""
+MOST_PAGE_TIME = 10.0
+"""In terms of a bare poll. Who scrapes comes every 15 s or so."""
+MOST_DELAY = 1.2
+"""In terms of the bare interpreter's, which polls as often."""
 MOST_DELAY_UNDER_ATTACK = 1.2
-"""Seconds."""
-MOST_WAIT = 1.0
-"""Seconds: a probe that takes longer than the shortest that a balancer waits has failed."""
+"""In terms of the same."""
+MOST_WAIT = 4.0
+"""In terms of what it takes others to connect CONNECTIONS_BETWEEN times."""
 
 HOSTILE_MEMBERS = 14
 HELD_CONNECTIONS = 64
 CONNECTIONS = 10_000
+CONNECTIONS_BETWEEN = 100
 SECRET = "of-the-members-of-this-bench-" + 32 * "x"
 
 SEED = 20260101
@@ -337,8 +339,8 @@ class Dripping:
         self._listener.close()
 
 
-def measure_attack(program: Path, rounds: int, rng: random.Random) -> tuple[float, float]:
-    """Seconds from a Preempt to its first step, and seconds that a probe waited; of each the longest."""
+def measure_attack(program: Path, rounds: int, rng: random.Random) -> tuple[float, float, float]:
+    """Seconds from a Preempt to its first step, and of a probe's wait, the longest; and what others took to connect."""
     with fleet(HOSTILE_MEMBERS + 1, are_together=True) as (control, found), contextlib.ExitStack() as stack:
         machine = found[0]
         names = [one.name for one in found]
@@ -368,7 +370,7 @@ def measure_attack(program: Path, rounds: int, rng: random.Random) -> tuple[floa
                 machine.mark.unlink()
                 control.withdraw(event["event_id"])
                 wait_for(lambda: withdrawn_events(machine) == len(delays), machine)
-        return max(delays), _longest_wait(machine)
+        return max(delays), *_longest_wait(machine)
 
 
 def withdrawn_events(machine: Machine) -> int:
@@ -376,25 +378,30 @@ def withdrawn_events(machine: Machine) -> int:
     return sum(event["phase"] == "withdrawn" for event in machine.ask("/status").get("events", ()))
 
 
-def _longest_wait(machine: Machine) -> float:
-    """The longest that one of the probes waits while others only connect, and hang up when the agent does."""
+def _longest_wait(machine: Machine) -> tuple[float, float]:
+    """The longest that one of the probes waits while others only connect, and hang up when the agent does.
+
+    And how long these take to connect, between two probes.
+    """
     host, _colon, port = machine.url.partition(":")
     clients: list[socket.socket] = []
-    longest = 0.0
+    longest, ended, between = 0.0, time.monotonic(), []
     try:
         for number in range(CONNECTIONS):
             clients.append(socket.create_connection((host, int(port)), PATIENCE))
             if len(clients) > 2 * HELD_CONNECTIONS:
                 clients.pop(0).close()
-            if number % 100 == 0:
+            if number % CONNECTIONS_BETWEEN == 0:
                 began = time.monotonic()
+                between.append(began - ended)
                 if not machine.ask("/readyz"):
                     raise RuntimeError(f"a probe was not answered after {number} connections")
-                longest = max(longest, time.monotonic() - began)
+                ended = time.monotonic()
+                longest = max(longest, ended - began)
     finally:
         for client in clients:
             client.close()
-    return longest
+    return longest, statistics.median(between)
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -402,11 +409,16 @@ def percentile(values: list[float], share: float) -> float:
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
-def show(name: str, value: float, most: float, bare: float | None = None) -> bool:
-    """Print a figure as soon as it is known; give whether it is within its bound."""
-    beside = f"{'':6} {'':6}" if bare is None else f"{bare:6.2f} {value / bare:6.2f}"
-    print(f"{name:<50}  {value:6.2f} {beside} {most:8.2f}{'' if value <= most else '  TOO MUCH'}", flush=True)
-    return value <= most
+def show(name: str, value: float, bare: float, most: float, judged: float | None = None) -> bool:
+    """Print a figure as soon as it is known; give whether it is within its bound.
+
+    :param judged: what is, if not the figure in terms of the bare one
+    """
+    figure = value / bare if judged is None else judged
+    good = figure <= most
+    beside = f"{bare:6.2f} {value / bare:6.2f}"
+    print(f"{name:<50}  {value:6.2f} {beside} {most:8.2f}{'' if good else '  TOO MUCH'}", flush=True)
+    return good
 
 
 def _out_of_time(seconds: int) -> None:
@@ -438,19 +450,22 @@ def main() -> int:
             subprocess.run([sys.executable, str(builder), str(program)], check=True, timeout=PATIENCE)
             memory, processor = measure_rest(program, options.polls)
             good = [
-                show("resident memory at rest, MiB", memory["agent"], MOST_MEMORY, memory["bare"]),
-                show("processor time of an idle poll, ms", processor["agent"], MOST_PROCESSOR_TIME, processor["bare"]),
+                show("resident memory at rest, MiB", memory["agent"], memory["bare"], MOST_MEMORY, memory["agent"]),
+                show("processor time of an idle poll, ms", processor["agent"], processor["bare"], MOST_PROCESSOR_TIME),
             ]
-            good += [show(f"processor time of {path}, ms", processor[path], MOST_PAGE_TIME) for path in PAGES]
+            good += [
+                show(f"processor time of {path}, ms", processor[path], processor["bare"], MOST_PAGE_TIME)
+                for path in PAGES
+            ]
             delay, bare = (
                 percentile(measure_delay(begin, options.machines, options.rounds, rng), 0.99)
                 for begin in (lambda one: one.run_agent(program, PACE), lambda one: one.run_bare(PACE))
             )
-            good.append(show("notice to first step, s, 99th percentile", delay, MOST_DELAY, bare))
-            evicted, waited = measure_attack(program, options.rounds, rng)
+            good.append(show("notice to first step, s, 99th percentile", delay, bare, MOST_DELAY))
+            evicted, waited, connected = measure_attack(program, options.rounds, rng)
             good += [
-                show("Preempt to first step under attack, s, longest", evicted, MOST_DELAY_UNDER_ATTACK),
-                show(f"a probe's wait among {CONNECTIONS} connections, s, longest", waited, MOST_WAIT),
+                show("Preempt to first step under attack, s, longest", evicted, bare, MOST_DELAY_UNDER_ATTACK),
+                show(f"a probe's wait among {CONNECTIONS} connections, s, longest", waited, connected, MOST_WAIT),
             ]
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
             print(f"could not measure: {error}", file=sys.stderr)

@@ -7,10 +7,11 @@ plan, report), for each number of forks: what an idle host costs, which may be n
 with a reboot announced for each of a group of hosts at once, half of which stay in service: how long it takes from the
 announcement until the last of them is drained, stopped and approved. Most of that is waiting which cannot be left out:
 for probes to notice, for Azure to list an event no more. Here these waits are cut short, and what the run takes besides
-is set beside the waits as the defaults and Azure have them: all together may be WAITS_LIMIT times these. With --of they
-are spread over a larger fleet, whose others are idle; how long the look at all of them takes is then set beside Azure's
-notice, and not judged, for it depends on the machine. Then how many lines such a run prints, and the plan alone, for
-more hosts than are asked, of readings as they come from hosts.
+is set beside the waits as the defaults and Azure have them, and beside plain pings of the same hosts: a hit host may
+cost the controller as much as PINGS_LIMIT of them. With --of they are spread over a larger fleet, whose others are
+idle; how long the look at all of them takes is then set beside Azure's notice, and not judged, for it depends on the
+machine. Then how many lines such a run prints, and the plan alone, for more hosts than are asked, of readings as they
+come from hosts.
 
 Other times are processor time, of the process that leads the run and of its workers apart, because other things may run
 on this machine; what the modules themselves take is left out, because they run on the VMs. No SSH is in it: tasks reach
@@ -52,13 +53,12 @@ NOTICE = 15 * 60.0  # seconds; what Azure usually gives
 
 IDLE_TASKS = 2.0
 """How many tasks an idle host may be sent."""
-WAITS_LIMIT = 1.2
-"""How long a group may take until its last host is approved, in terms of the waits that are forced."""
+PINGS_LIMIT = 120.0
+"""How many plain pings of a host a hit one may cost the controller, in processor time."""
+PINGS = 10
 LINES_LIMIT = 600
 """How many lines a run may print for LINES_OF hosts of which LINES_HIT are hit, with Ansible's own output."""
 LINES_HIT, LINES_OF = 13, 30
-QUIET = 0.1
-"""What other things may take of the processors without much effect on that."""
 
 
 class Waits(NamedTuple):
@@ -397,10 +397,15 @@ def run_hit(scratch: Path, hit: int, hosts: int, forks: int) -> int:
     forced = REAL.until_last_approval(BATCHES)
     work = took - SHORT.until_last_approval(BATCHES)
     print(f"  from the announcement to the last approval: {work:.0f} s, and {forced:.0f} s of waits that are forced")
-    failed = judge("both, in terms of the latter", (forced + work) / forced, WAITS_LIMIT)
-    if failed and busy.others > QUIET:
-        print("  other things kept this machine busy: measure again when they do not")
-    return failed
+    playbook = scratch / "ping.yml"
+    ping: dict[str, Any] = {"ansible.builtin.ping": None}
+    playbook.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": [ping] * PINGS}]))
+    pings = run(fleet.directory, str(playbook), fleet.inventory(ready["imds"]), forks)
+    print(f"{PINGS} plain pings of the same hosts:\n  {pings}", flush=True)
+    if pings.status:
+        return fail("the pings failed", pings)
+    share = (busy.lead + busy.workers) / (pings.lead + pings.workers) * PINGS
+    return judge("processor time for each hit host, in plain pings", share, PINGS_LIMIT)
 
 
 def run_plan(scratch: Path, hosts: int, forks: int) -> int:
