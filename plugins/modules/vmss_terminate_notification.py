@@ -176,7 +176,9 @@ updated_instances:
   elements: str
   sample: [web_0, web_3]
 outdated_instances:
-  description: Names of the instances that are not at the latest model. Empty with O(update_instances=none).
+  description:
+    - Names of the instances that are not at the latest model.
+    - V(none) with O(update_instances=none), which does not look at them.
   returned: success, or when the update did not finish
   type: list
   elements: str
@@ -282,7 +284,7 @@ def report_scale_set(module: AnsibleModule, outcome: scale_set.ScaleSetChange) -
         "orchestration_mode": found.orchestration_mode,
         "upgrade_mode": found.upgrade_mode,
         "updated_instances": list(outcome.updated),
-        "outdated_instances": list(outcome.outdated),
+        "outdated_instances": None if outcome.outdated is None else list(outcome.outdated),
         "protected_instances": list(outcome.protected),
         "gone_instances": list(outcome.gone),
         **before_and_after(module, as_dict(outcome.before), as_dict(outcome.after), list(outcome.updated)),

@@ -114,8 +114,8 @@ class ScaleSetChange(NamedTuple):
     after: Notifications
     updated: tuple[str, ...]
     """Names of the instances that got the latest model during the run, or were updated again."""
-    outdated: tuple[str, ...]
-    """Names of the instances that do not have the latest model."""
+    outdated: tuple[str, ...] | None
+    """Names of the instances that do not have the latest model. None: nobody has looked."""
     protected: tuple[str, ...]
     """Names of the instances without the latest model that are left alone because their owner protects them."""
     gone: tuple[str, ...]
@@ -166,7 +166,9 @@ def notify(
             if differ(after, wanted):
                 raise not_as_written(name, as_dict(after), as_dict(wanted))
     if rollout.which == NONE:
-        return outcome
+        is_behind = model_changes and scale_set.upgrade_mode == MANUAL
+        told = (*outcome.warnings, *([_NOTHING_UPDATES % name] if is_behind else []))
+        return outcome._replace(outdated=None, warnings=told)
     if dry_run:
         return _predict(client, outcome, rollout, model_changes)
     there = scale_set._replace(notifications=outcome.after)
@@ -462,6 +464,12 @@ def _predict(client: ArmClient, outcome: ScaleSetChange, rollout: Rollout, model
 
 def _start_of(upgrade: rolling_upgrade.Upgrade | None) -> str | None:
     return upgrade.start_time if upgrade is not None else None
+
+
+_NOTHING_UPDATES = (
+    "The instances of %s keep the model that they have: nothing updates them by itself (upgrade mode Manual). Set"
+    " update_instances: outdated"
+)
 
 
 def _warnings(scale_set: ScaleSet, desired: DesiredState) -> tuple[str, ...]:

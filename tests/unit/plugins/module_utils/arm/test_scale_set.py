@@ -163,6 +163,16 @@ def test_given_no_profile_when_enabling_then_it_is_patched_alone_polled_and_read
     assert outcome.after.terminate == Notification(True, 600)
 
 
+@pytest.mark.parametrize(("mode", "told"), [("Manual", 1), ("Automatic", 0)])
+def test_given_no_update_of_instances_when_the_model_changes_then_it_says_whether_anything_updates_them(
+    mode: str, told: int
+) -> None:
+    before, after = scale_set(mode=mode), scale_set(True, "PT10M", mode=mode)
+    _arm, outcome = run([ok(before), accepted(), in_progress(), ended(), ok(after)])
+    assert outcome.outdated is None
+    assert sum("nothing updates them by itself" in one for one in outcome.warnings) == told
+
+
 def test_given_the_wanted_state_then_it_is_read_once_and_nothing_is_sent() -> None:
     arm, outcome = run([ok(scale_set(True, "PT10M"))])
     assert arm.lines == [GET]
