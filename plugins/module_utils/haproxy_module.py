@@ -115,6 +115,7 @@ def _describe(found: ServerState) -> Dict[str, Any]:
     return {
         "backend": found.backend,
         "server": found.server,
+        "address": found.address or None,
         "state": found.state,
         "effective_state": found.effective_state,
         "admin_state": found.admin_state,

@@ -34,7 +34,8 @@ options:
     type: str
   server:
     description:
-      - The server's name in HAProxy's configuration. Case matters.
+      - The server's name in HAProxy's configuration. Case matters. If no server has this name, the address at which
+        HAProxy reaches it, as for the servers of a C(server-template).
       - Required unless O(restore) is given.
     type: str
   backend:
@@ -212,6 +213,7 @@ servers:
   sample:
     - backend: web
       server: web_0
+      address: 10.0.0.4
       state: drain
       effective_state: drain
       admin_state: 8
@@ -223,6 +225,9 @@ servers:
   contains:
     backend: *backend
     server: *server
+    address:
+      description: Its address, with its port if it is on the same machine as HAProxy. V(none) if it is not known.
+      type: str
     state: *state
     effective_state:
       description: The effective state, including the state of a server that it tracks.

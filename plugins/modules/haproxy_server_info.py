@@ -24,7 +24,7 @@ options:
     type: str
     default: /run/haproxy/admin.sock
   server:
-    description: Only servers of this name. Case matters.
+    description: Only servers of this name, or if there is none, at this address. Case matters.
     type: str
   backend:
     description: Only the servers of these backends.
@@ -65,6 +65,7 @@ servers:
   sample:
     - backend: web
       server: web_0
+      address: 10.0.0.4
       state: ready
       effective_state: ready
       admin_state: 0
@@ -77,6 +78,9 @@ servers:
       type: str
     server:
       description: The server.
+      type: str
+    address:
+      description: Its address, as RV(foghorn.azure_events.haproxy_server#module:servers[].address).
       type: str
     state:
       description: The state that is set for the server itself, V(drain), V(maintenance) or V(ready).

@@ -15,7 +15,19 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tu
 from ..scheduled_events.deadline import Deadline
 from .answers import Process, Sessions, read_old_workers, read_process, read_servers, read_sessions, shared_sockets
 from .options import Order
-from .plan import DRAIN, MAINTENANCE, READY, Goal, Record, ServerState, commands_for, goal_of, goal_of_record, record_of
+from .plan import (
+    DRAIN,
+    MAINTENANCE,
+    READY,
+    Goal,
+    Record,
+    ServerState,
+    called,
+    commands_for,
+    goal_of,
+    goal_of_record,
+    record_of,
+)
 from .runtime_api import HaproxyError, Refused, RuntimeApi, Unintelligible, Unreachable, not_admin
 
 POLL_INTERVAL = 0.5  # seconds between two looks while sessions go on
@@ -107,18 +119,17 @@ def list_servers(
 ) -> List[Tuple[ServerState, bool]]:
     """Read which servers there are, and how each is, in the order of the configuration.
 
-    :param server: only those of this name; None: all
+    :param server: only those that are `called` so; None: all
     :param backends: only those in these; None: in all
     :returns: each with whether it is a backup
     :raises HaproxyError: if HAProxy cannot be asked
     """
     _check_alone(api, api.show("show info", read_process))
     backups = {(one.backend, one.server) for one in api.show("show stat -1 4 -1", read_sessions) if one.is_backup}
-    return [
-        (found, (found.backend, found.server) in backups)
-        for found in api.show("show servers state", read_servers)
-        if server in (None, found.server) and (backends is None or found.backend in backends)
-    ]
+    listed = api.show("show servers state", read_servers)
+    chosen = [found for found in listed if backends is None or found.backend in backends]
+    chosen = chosen if server is None else called(chosen, server)
+    return [(found, (found.backend, found.server) in backups) for found in chosen]
 
 
 def _check_alone(api: RuntimeApi, process: Process) -> None:
@@ -146,13 +157,10 @@ def _find(order: Order, everything: Sequence[ServerState]) -> List[Goal]:
         if backend not in backends:
             raise UnknownServer("backend: HAProxy has no backend %r. It has %s" % (backend, _listed(backends, backend)))
     server = str(order.server)
-    chosen = [
-        found
-        for found in everything
-        if found.server == server and (order.backends is None or found.backend in order.backends)
-    ]
+    pool = [found for found in everything if order.backends is None or found.backend in order.backends]
+    chosen = called(pool, server)
     if not chosen:
-        names = {found.server for found in everything if order.backends is None or found.backend in order.backends}
+        names = {found.server for found in pool}
         where = "any backend" if order.backends is None else " or ".join(order.backends)
         raise UnknownServer(
             "server: HAProxy has no server %r in %s. It has %s" % (server, where, _listed(names, server))

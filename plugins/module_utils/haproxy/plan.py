@@ -9,7 +9,7 @@ bit of the configuration only says that the server began as `disabled`: it stays
 Source: HAProxy's management guide, "show servers state"; include/haproxy/server-t.h; HAProxy 2.6.12, tried.
 """
 
-from typing import List, NamedTuple, Optional
+from typing import List, NamedTuple, Optional, Sequence
 
 FORCED_MAINTENANCE = 0x01
 INHERITED_MAINTENANCE = 0x02
@@ -61,6 +61,13 @@ class ServerState(NamedTuple):
         if self.admin_state & (FORCED_MAINTENANCE | INHERITED_MAINTENANCE | RESOLUTION_MAINTENANCE):
             return MAINTENANCE
         return DRAIN if self.admin_state & (FORCED_DRAIN | INHERITED_DRAIN) else READY
+
+
+def called(servers: Sequence[ServerState], name: str) -> List[ServerState]:
+    """The servers of this name; where there is none, those at this address: a `server-template` names its own."""
+    return [found for found in servers if found.server == name] or [
+        found for found in servers if found.address and name in (found.address, found.address.replace(" port ", ":"))
+    ]
 
 
 class Record(NamedTuple):

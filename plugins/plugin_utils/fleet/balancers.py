@@ -44,6 +44,7 @@ class _Server(NamedTuple):
 
     backend: str
     name: str
+    address: str
     is_up: bool
     is_backup: bool
     is_set_out: bool
@@ -78,9 +79,9 @@ def read_balancers(
     for host in hosts:
         asked = [one["name"] for one in (host.get("haproxy") or {}).get("balancers", ()) if one["name"] in servers]
         if asked and not places[host["name"]]:
-            unknown[host["name"]] = "HAProxy on %s has no server %s: set load_balancer_removal_haproxy_server" % (
-                " and ".join(asked),
-                host["haproxy"]["server"],
+            unknown[host["name"]] = (
+                "HAProxy on %s has no server %s: set load_balancer_removal_haproxy_server to its name or address"
+                % (" and ".join(asked), host["haproxy"]["server"])
             )
     remarks += ["%s: %s" % (name, what) for name, what in unknown.items()]
     in_pools: dict[str, list[bool]] = {}
@@ -201,6 +202,7 @@ def _read_servers(answers: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[
                 _Server(
                     str(one["backend"]),
                     str(one["server"]),
+                    str(one.get("address") or ""),
                     _is_up(one),
                     bool(one.get("is_backup")),
                     one["effective_state"] != "ready",
@@ -257,11 +259,11 @@ def _places(haproxy: Mapping[str, Any], servers: Mapping[str, Sequence["_Server"
 
 
 def _of_host(haproxy: Mapping[str, Any], servers: Sequence["_Server"]) -> list["_Server"]:
-    """Those of the servers that are the host."""
-    return [
-        one
-        for one in servers
-        if one.name == haproxy["server"] and (not haproxy["backends"] or one.backend in haproxy["backends"])
+    """Those of the servers that are the host: by name, or else by address."""
+    name = haproxy["server"]
+    chosen = [one for one in servers if not haproxy["backends"] or one.backend in haproxy["backends"]]
+    return [one for one in chosen if one.name == name] or [
+        one for one in chosen if one.address and name in (one.address, one.address.replace(" port ", ":"))
     ]
 
 
@@ -275,12 +277,18 @@ def _beside(
     Those that are not in service may be gone for good, or slots that are not used yet; and a backup serves only where
     nobody else does.
     """
-    named = {(place, host["haproxy"]["server"]) for host in hosts for place in places.get(host["name"], ())}
+    named = {
+        (balancer, one)
+        for host in hosts
+        if host["name"] in places
+        for balancer in (each["name"] for each in host["haproxy"]["balancers"])
+        for one in _of_host(host["haproxy"], servers.get(balancer, ()))
+    }
     strangers: dict[tuple[str, str], list[str]] = {}
     for balancer, of_balancer in servers.items():
         for one in of_balancer:
             place = (one.backend, balancer)
-            if one.is_up and not one.is_backup and (place, one.name) not in named:
+            if one.is_up and not one.is_backup and (balancer, one) not in named:
                 strangers.setdefault(place, []).append(one.name)
     return {
         name: list(dict.fromkeys(other for place in of_host for other in strangers.get(place, ())))

@@ -104,6 +104,9 @@ def states(haproxy: ScriptedHaproxy, name: str = "web_0") -> List[Any]:
         ({"server": "web_0"}, ["web/web_0", "api/web_0"]),
         ({"backends": ["api"]}, ["api/web_0", "api/other"]),
         ({"server": "nobody"}, []),
+        # Names come first: an address is for those that a template has named.
+        ({"server": "10.0.0.2"}, ["web/web_1"]),
+        ({"server": "10.0.0.1", "backends": ["api"]}, ["api/web_0"]),
     ],
 )
 def test_given_servers_when_listed_then_those_that_are_meant_are_there(
@@ -124,6 +127,16 @@ class TestMaintenance:
 
         assert outcome.timed_out
         assert haproxy.find("web/web_0").admin_state == 8
+
+
+def test_given_an_address_in_place_of_a_name_when_drained_then_the_servers_there_are(
+    haproxy: ScriptedHaproxy, run: Run
+) -> None:
+    outcome = run(server="10.0.0.2", state="drain")
+
+    assert [seen.found.place for seen in outcome.servers] == ["web/web_1"]
+    assert haproxy.find("web/web_1").admin_state != 0
+    assert haproxy.find("web/web_0").admin_state == 0
 
 
 class TestOtherNames:

@@ -115,12 +115,23 @@ def test_given_a_balancer_that_does_not_answer_then_it_is_named_and_what_the_oth
     assert of_host(hosts[1], found)["groups"] == ["backend web"]
 
 
+def test_given_servers_of_a_template_then_their_hosts_are_found_by_address() -> None:
+    listed = [{**server(f"web/app{number}"), "address": f"10.0.0.{number}"} for number in (1, 2, 3)]
+    hosts = [web(name, ("lb1",), server=f"10.0.0.{number}") for number, name in ((1, "a"), (2, "b"))]
+
+    found = read_balancers(hosts, [{"__balancer": {"name": "lb1"}, "servers": listed}])
+
+    assert of_host(hosts[0], found)["groups"] == ["backend web"]
+    assert of_host(hosts[0], found)["beside"] == ["app3"]
+
+
 def test_given_a_host_that_no_balancer_has_then_it_is_named_with_the_remedy() -> None:
     hosts = [web("a"), web("b")]
 
     found = read_balancers(hosts, [answer("lb1", "web/a"), answer("lb2", "web/a")])
 
-    assert found.remarks == ["b: HAProxy on lb1 and lb2 has no server b: set load_balancer_removal_haproxy_server"]
+    remedy = "set load_balancer_removal_haproxy_server to its name or address"
+    assert found.remarks == [f"b: HAProxy on lb1 and lb2 has no server b: {remedy}"]
     assert list(found.unknown) == ["b"]
     assert of_host(hosts[1], found)["groups"] == [""]
 
