@@ -34,8 +34,10 @@ options:
     type: str
   server:
     description:
-      - The server's name in HAProxy's configuration. Case matters. If no server has this name, the address at which
-        HAProxy reaches it, as for the servers of a C(server-template).
+      - The server's name in HAProxy's configuration. Case matters.
+      - If no server has this name, the IP address at which HAProxy reaches it, for example for the servers of a
+        C(server-template). Like V(10.0.0.4) or V(2001:db8::4), or with the port, V(10.0.0.4:80) or
+        V([2001:db8::4]:80). If a backend has several servers there, the module fails and names them.
       - Required unless O(restore) is given.
     type: str
   backend:
@@ -87,6 +89,11 @@ options:
       weight:
         description: The weight, 0 to 256. If not given, it is not changed.
         type: int
+      address:
+        description:
+          - The address by which the server was chosen. The server that has this address now is restored, whatever its
+            name. A server that has another address now is left alone, with a warning if it is still out.
+        type: str
   wait:
     description:
       - Wait until the server has no sessions and no queued requests, in all of the backends.
@@ -186,6 +193,7 @@ before:
       state: ready
       admin_state: 0
       weight: 100
+      address:
   contains:
     backend: &backend
       description: The backend.
@@ -205,6 +213,9 @@ before:
     weight: &weight
       description: The weight.
       type: int
+    address:
+      description: The address in O(server) by which it was chosen. V(none) if it was chosen by its name.
+      type: str
 servers:
   description: The server in each of the backends, as last seen.
   returned: when HAProxy has the server
@@ -214,6 +225,7 @@ servers:
     - backend: web
       server: web_0
       address: 10.0.0.4
+      port: 80
       state: drain
       effective_state: drain
       admin_state: 8
@@ -226,8 +238,11 @@ servers:
     backend: *backend
     server: *server
     address:
-      description: Its address, with its port if it is on the same machine as HAProxy. V(none) if it is not known.
+      description: Its IP address. V(none) if HAProxy does not know it, or its name does not resolve.
       type: str
+    port:
+      description: Its port.
+      type: int
     state: *state
     effective_state:
       description: The effective state, including the state of a server that it tracks.

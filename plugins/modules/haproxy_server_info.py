@@ -24,7 +24,9 @@ options:
     type: str
     default: /run/haproxy/admin.sock
   server:
-    description: Only servers of this name, or if there is none, at this address. Case matters.
+    description:
+      - Only servers of this name, or if there is none, at this address, as
+        O(foghorn.azure_events.haproxy_server#module:server).
     type: str
   backend:
     description: Only the servers of these backends.
@@ -66,6 +68,7 @@ servers:
     - backend: web
       server: web_0
       address: 10.0.0.4
+      port: 80
       state: ready
       effective_state: ready
       admin_state: 0
@@ -80,8 +83,11 @@ servers:
       description: The server.
       type: str
     address:
-      description: Its address, as RV(foghorn.azure_events.haproxy_server#module:servers[].address).
+      description: Its IP address, as RV(foghorn.azure_events.haproxy_server#module:servers[].address).
       type: str
+    port:
+      description: Its port.
+      type: int
     state:
       description: The state that is set for the server itself, V(drain), V(maintenance) or V(ready).
       type: str

@@ -6,6 +6,7 @@
 Python 3.6 and later, standard library only, nothing of Ansible.
 
 * What may a user set? `options`
+* Which servers are meant? `choice`
 * What does an answer of HAProxy say? `answers`
 * What has to be set so that a server is as it should be? `plan`
 * How is HAProxy asked? `runtime_api`, the only module here that does I/O

@@ -10,7 +10,7 @@ Source: HAProxy's management guide, "show servers state", "show stat", "show inf
 import csv
 from typing import Dict, List, NamedTuple, Sequence
 
-from .plan import ServerState
+from .plan import RESOLUTION_MAINTENANCE, ServerState
 
 _SERVER = "2"  # type of a row of `show stat`
 
@@ -66,15 +66,15 @@ def _server(row: Dict[str, str]) -> ServerState:
         weight=_number(row, "srv_uweight"),
         # Only for a hint: not every version has it.
         agent_state=int(row["srv_agent_state"]) if row.get("srv_agent_state", "").isdecimal() else 0,
-        address=_address(row.get("srv_addr", "-"), row.get("srv_port", "-")),
+        address=_address(row),
+        port=int(row["srv_port"]) if row.get("srv_port", "").isdecimal() else 0,
     )
 
 
-def _address(host: str, port: str) -> str:
-    """A machine's identity: its address without the port, except for a machine that HAProxy itself runs on."""
-    if host in ("-", "0.0.0.0", "::"):
-        return ""
-    return "%s port %s" % (host, port) if host == "::1" or host.startswith("127.") else host
+def _address(row: Dict[str, str]) -> str:
+    """The IP address, if there is one: a server whose name does not resolve may still show the one that it had."""
+    shown = row.get("srv_addr", "-")
+    return "" if shown in ("-", "0.0.0.0", "::") or _number(row, "srv_admin_state") & RESOLUTION_MAINTENANCE else shown
 
 
 def read_sessions(text: str) -> List[Sessions]:

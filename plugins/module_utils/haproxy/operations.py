@@ -14,6 +14,7 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tu
 
 from ..scheduled_events.deadline import Deadline
 from .answers import Process, Sessions, read_old_workers, read_process, read_servers, read_sessions, shared_sockets
+from .choice import called, find_ambiguous, is_at, read_endpoint
 from .options import Order
 from .plan import (
     DRAIN,
@@ -22,7 +23,6 @@ from .plan import (
     Goal,
     Record,
     ServerState,
-    called,
     commands_for,
     goal_of,
     goal_of_record,
@@ -35,6 +35,7 @@ CONFIRM_INTERVAL = 0.1  # seconds until a second check that nothing is left
 GRACE = 5.0  # seconds for ended sessions to disappear
 _ROUNDS = 3  # attempts to set a state that somebody else keeps setting back
 _FEW = 8  # servers; for more, one table of all is shorter than a table each
+_FROM_IN_TO_OUT = (READY, DRAIN, MAINTENANCE)
 _ENABLED = 0x04  # bit of an agent check's state
 
 _Place = Tuple[str, str]
@@ -159,19 +160,30 @@ def _find(order: Order, everything: Sequence[ServerState]) -> List[Goal]:
     server = str(order.server)
     pool = [found for found in everything if order.backends is None or found.backend in order.backends]
     chosen = called(pool, server)
+    address = server if any(found.server != server for found in chosen) else None
+    ambiguous = find_ambiguous(chosen, server)
+    if ambiguous:
+        raise UnknownServer("server: " + ambiguous)
     if not chosen:
-        names = {found.server for found in pool}
+        names = _names(pool, server)
         where = "any backend" if order.backends is None else " or ".join(order.backends)
         raise UnknownServer(
             "server: HAProxy has no server %r in %s. It has %s" % (server, where, _listed(names, server))
         )
     for backend in order.backends or ():
         if backend not in {found.backend for found in chosen}:
-            names = {found.server for found in everything if found.backend == backend}
+            names = _names([found for found in everything if found.backend == backend], server)
             raise UnknownServer(
                 "server: HAProxy has no server %r in backend %r. It has %s" % (server, backend, _listed(names, server))
             )
-    return [goal_of(found, order.state or found.state, order.keep_maintenance) for found in chosen]
+    goals = [goal_of(found, order.state or found.state, order.keep_maintenance) for found in chosen]
+    return [goal._replace(address=address) for goal in goals]
+
+
+def _names(servers: Sequence[ServerState], wanted: str) -> Set[str]:
+    """Name servers; with their addresses if an address is wanted."""
+    is_address = read_endpoint(wanted) is not None
+    return {found.server + (" at %s" % (found.address or "no address") if is_address else "") for found in servers}
 
 
 def _listed(names: Set[str], wanted: str, most: int = 20) -> str:
@@ -233,46 +245,68 @@ class _Work:
         self, records: Sequence[Record], everything: Sequence[ServerState]
     ) -> Tuple[List[Goal], Optional[str]]:
         """Find what is to be restored, and say what of it there is no more."""
-        there = {(found.backend, found.server): found for found in everything}
-        goals = []
+        goals = {}  # type: Dict[_Place, Goal]
         missing = []
         for record in records:
-            found = there.get((record.backend, record.server))
-            if found is None:
-                missing.append("%s/%s" % (record.backend, record.server))
-                continue
-            goal = goal_of_record(record, found)
-            if goal is None:
-                self._warnings.append(
-                    "%s stays in maintenance: HAProxy's configuration has disabled it since it was taken out"
-                    % found.place
-                )
-                goal = Goal(found.backend, found.server, found.state)
-            goals.append(goal)
+            of_record = self._find_recorded(record, everything)
+            if not of_record:
+                at = " at %s" % record.address if record.address else ""
+                missing.append("%s/%s%s" % (record.backend, record.server, at))
+            for found in of_record:
+                goal = goal_of_record(record, found)
+                if goal is None:
+                    self._warnings.append(
+                        "%s stays in maintenance: HAProxy's configuration has disabled it since it was taken out"
+                        % found.place
+                    )
+                    goal = Goal(found.backend, found.server, found.state, address=record.address)
+                # Of two records, one by name and one by address, the later one holds what the first removal has set.
+                other = goals.get((goal.backend, goal.server))
+                if other is None or _FROM_IN_TO_OUT.index(goal.state) < _FROM_IN_TO_OUT.index(other.state):
+                    goals[goal.backend, goal.server] = goal
         if not missing:
-            return goals, None
-        return goals, "restore: HAProxy at %s no longer has %s. It has %s. All others are as recorded" % (
+            return list(goals.values()), None
+        said = "restore: HAProxy at %s no longer has %s. It has %s. All others are as recorded" % (
             self._api.address,
             ", ".join(missing),
             _listed({found.place for found in everything}, missing[0]),
         )
+        return list(goals.values()), said
+
+    def _find_recorded(self, record: Record, everything: Sequence[ServerState]) -> List[ServerState]:
+        """Find the servers that a record is about. One that has another address by now is another machine's."""
+        of_backend = [found for found in everything if found.backend == record.backend]
+        named = [found for found in of_backend if found.server == record.server]
+        if record.address is None:
+            return named
+        at_address = [found for found in of_backend if is_at(found, str(record.address))]
+        if any(found in at_address for found in named):
+            return named
+        for found in named:
+            if found.address and found.state not in (READY, record.state):
+                self._warnings.append(
+                    "%s stays in %s: it was at %s when it was taken out, and is at %s now. Set state to ready unless "
+                    "somebody else has taken it out" % (found.place, found.state, record.address, found.address)
+                )
+        # The one without an address is nobody's: whoever gets it must not stay out for this machine.
+        return (at_address if len(at_address) == 1 else []) + [found for found in named if not found.address]
 
     def begin(self, goals: Sequence[Goal], everything: Sequence[ServerState]) -> None:
         """Keep the records of the state before the change."""
         self._goals = list(goals)
         chosen = {(goal.backend, goal.server) for goal in goals}
         found = {(seen.backend, seen.server): seen for seen in everything if (seen.backend, seen.server) in chosen}
-        self._before = [record_of(found[goal.backend, goal.server]) for goal in goals]
+        self._before = [record_of(found[goal.backend, goal.server], goal.address) for goal in goals]
         self._last = _Look(found, {}, {})
 
     def warn_of_other_names(self, goals: Sequence[Goal], everything: Sequence[ServerState]) -> None:
         """Say where the machine goes on to get requests, because it is called otherwise there."""
         chosen = {(goal.backend, goal.server) for goal in goals}
-        addresses = {seen.address for seen in everything if (seen.backend, seen.server) in chosen and seen.address}
+        machines = {seen.machine for seen in everything if (seen.backend, seen.server) in chosen and seen.machine}
         others = [
-            "%s at %s" % (seen.place, seen.address)
+            "%s at %s" % (seen.place, seen.machine)
             for seen in everything
-            if seen.address in addresses and (seen.backend, seen.server) not in chosen and seen.effective_state == READY
+            if seen.machine in machines and (seen.backend, seen.server) not in chosen and seen.effective_state == READY
         ]
         if others:
             self._warnings.append(
@@ -512,11 +546,17 @@ class _Work:
         backends = sorted({goal.backend for goal in self._goals})
         command = "show servers state" + (" %s" % backends[0] if len(backends) == 1 else "")
         found = [seen for seen in self._api.show(command, _read_if_there) if (seen.backend, seen.server) in chosen]
+        addresses = {(goal.backend, goal.server): goal.address for goal in self._goals if goal.address is not None}
+        found = [seen for seen in found if not _has_moved(seen, addresses.get((seen.backend, seen.server)))]
         gone = chosen.difference((seen.backend, seen.server) for seen in found)
         if gone:
             raise UnknownServer(
-                "HAProxy at %s no longer has %s: its configuration was changed meanwhile"
-                % (self._api.address, ", ".join("%s/%s" % place for place in sorted(gone)))
+                "HAProxy at %s no longer has %s%s: its configuration was changed meanwhile, or the server's address"
+                % (
+                    self._api.address,
+                    ", ".join("%s/%s" % place for place in sorted(gone)),
+                    "".join(" at %s" % address for address in sorted({addresses[p] for p in gone if p in addresses})),
+                )
             )
         self._last = _Look({(seen.backend, seen.server): seen for seen in found}, self._last.sessions, self._last.old)
 
@@ -545,6 +585,11 @@ class _Work:
                 if place in servers:
                     old[place] = old.get(place, 0) + row.current + row.queued
         return old
+
+
+def _has_moved(seen: ServerState, address: Optional[str]) -> bool:
+    """Whether a server that was chosen by its address is another machine's now. Without an address it is nobody's."""
+    return address is not None and bool(seen.address) and not is_at(seen, address)
 
 
 def _read_if_there(text: str) -> List[ServerState]:

@@ -12,6 +12,7 @@ from typing import Any, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from ..scheduled_events.deadline import read_seconds
 from ..scheduled_events.errors import OptionError
+from .choice import read_endpoint
 from .plan import DRAIN, LARGEST_WEIGHT, MAINTENANCE, READY, STATES, Record
 
 DEFAULT_SOCKET = "/run/haproxy/admin.sock"
@@ -73,7 +74,7 @@ def read_order(options: Mapping[str, Any]) -> Order:
     if state is not None and state not in STATES:
         raise OptionError("state: %r is not one of %s" % (state, ", ".join(STATES)))
     order = Order(
-        server=None if options.get("server") is None else _read_name("server", options["server"]),
+        server=_read_server(options.get("server")),
         backends=_read_backends(options.get("backend")),
         state=state,
         restore=_read_records(options.get("restore")),
@@ -87,12 +88,11 @@ def read_order(options: Mapping[str, Any]) -> Order:
 
 
 def read_selection(options: Mapping[str, Any]) -> Tuple[Optional[str], Optional[Tuple[str, ...]]]:
-    """Check the options that say which servers are listed: a name, and backends; None: all.
+    """Check the options that say which servers are listed: a name or address, and backends; None: all.
 
     :raises OptionError: on the first that cannot be meant
     """
-    server = options.get("server")
-    return None if server is None else _read_name("server", server), _read_backends(options.get("backend"))
+    return _read_server(options.get("server")), _read_backends(options.get("backend"))
 
 
 def _check_together(order: Order) -> None:
@@ -151,7 +151,18 @@ def _read_record(record: Mapping[str, Any]) -> Record:
         state=state,
         admin_state=record.get("admin_state") or 0,
         weight=weight,
+        address=_read_recorded_address(record.get("address")),
     )
+
+
+def _read_recorded_address(address: Optional[str]) -> Optional[str]:
+    if address is not None and read_endpoint(address) is None:
+        raise OptionError("restore: address %r is not an address, as 10.0.0.4 or [2001:db8::4]:80" % address)
+    return address
+
+
+def _read_server(name: Optional[str]) -> Optional[str]:
+    return name if name is None or read_endpoint(name) is not None else _read_name("server", name)
 
 
 def _read_name(option: str, name: Any) -> str:

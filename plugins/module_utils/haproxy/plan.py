@@ -9,7 +9,7 @@ bit of the configuration only says that the server began as `disabled`: it stays
 Source: HAProxy's management guide, "show servers state"; include/haproxy/server-t.h; HAProxy 2.6.12, tried.
 """
 
-from typing import List, NamedTuple, Optional, Sequence
+from typing import List, NamedTuple, Optional
 
 FORCED_MAINTENANCE = 0x01
 INHERITED_MAINTENANCE = 0x02
@@ -41,12 +41,19 @@ class ServerState(NamedTuple):
     """The user's weight, 0 to 256: the configured one unless it was changed since."""
     agent_state: int = 0
     address: str = ""
-    """The machine's identity. Empty if HAProxy does not show it, or does not know it yet."""
+    """The IP address. Empty if HAProxy does not show it, or does not know it yet."""
+    port: int = 0
 
     @property
     def place(self) -> str:
         """Its name in commands."""
         return "%s/%s" % (self.backend, self.server)
+
+    @property
+    def machine(self) -> str:
+        """The machine's identity: its address; with the port if HAProxy itself runs there. Empty if it is not known."""
+        is_here = self.address == "::1" or self.address.startswith("127.")
+        return "%s port %d" % (self.address, self.port) if is_here else self.address
 
     @property
     def state(self) -> str:
@@ -63,13 +70,6 @@ class ServerState(NamedTuple):
         return DRAIN if self.admin_state & (FORCED_DRAIN | INHERITED_DRAIN) else READY
 
 
-def called(servers: Sequence[ServerState], name: str) -> List[ServerState]:
-    """The servers of this name; where there is none, those at this address: a `server-template` names its own."""
-    return [found for found in servers if found.server == name] or [
-        found for found in servers if found.address and name in (found.address, found.address.replace(" port ", ":"))
-    ]
-
-
 class Record(NamedTuple):
     """The state of a server before the change, from which it can be restored exactly."""
 
@@ -79,6 +79,8 @@ class Record(NamedTuple):
     admin_state: int
     weight: Optional[int]
     """None: leave the weight unchanged."""
+    address: Optional[str] = None
+    """The address by which the server was chosen, and by which it is found again. None: by its name."""
 
 
 class Goal(NamedTuple):
@@ -89,6 +91,8 @@ class Goal(NamedTuple):
     state: str
     weight: Optional[int] = None
     """None: any weight."""
+    address: Optional[str] = None
+    """The address by which the server was chosen. None: by its name."""
 
     @property
     def place(self) -> str:
@@ -96,9 +100,9 @@ class Goal(NamedTuple):
         return "%s/%s" % (self.backend, self.server)
 
 
-def record_of(found: ServerState) -> Record:
+def record_of(found: ServerState, address: Optional[str] = None) -> Record:
     """Keep what can be restored."""
-    return Record(found.backend, found.server, found.state, found.admin_state, found.weight)
+    return Record(found.backend, found.server, found.state, found.admin_state, found.weight, address)
 
 
 def goal_of(found: ServerState, state: str, keep_maintenance: bool = False) -> Goal:
@@ -117,7 +121,7 @@ def goal_of_record(record: Record, found: ServerState) -> Optional[Goal]:
     began_disabled = found.admin_state & CONFIGURED_MAINTENANCE and not record.admin_state & CONFIGURED_MAINTENANCE
     if began_disabled and found.state == MAINTENANCE and record.state != MAINTENANCE:
         return None
-    return Goal(record.backend, record.server, record.state, record.weight)
+    return Goal(found.backend, found.server, record.state, record.weight, record.address)
 
 
 def commands_for(goal: Goal, found: ServerState) -> List[str]:

@@ -10,6 +10,7 @@ host may serve several.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...module_utils.haproxy.choice import called, find_ambiguous
 from ...module_utils.scheduled_events.text import plain
 
 # The ways in which a balancer itself leaves rotation. The file of a probe endpoint is for the servers behind it.
@@ -43,8 +44,9 @@ class _Server(NamedTuple):
     """A server of a backend."""
 
     backend: str
-    name: str
+    server: str
     address: str
+    port: int
     is_up: bool
     is_backup: bool
     is_set_out: bool
@@ -75,14 +77,7 @@ def read_balancers(
     """
     servers, remarks = _read_servers(answers)
     places = {host["name"]: _places(host["haproxy"], servers) for host in hosts if host.get("haproxy")}
-    unknown = {}
-    for host in hosts:
-        asked = [one["name"] for one in (host.get("haproxy") or {}).get("balancers", ()) if one["name"] in servers]
-        if asked and not places[host["name"]]:
-            unknown[host["name"]] = (
-                "HAProxy on %s has no server %s: set load_balancer_removal_haproxy_server to its name or address"
-                % (" and ".join(asked), host["haproxy"]["server"])
-            )
+    unknown = _find_unknown(hosts, servers)
     remarks += ["%s: %s" % (name, what) for name, what in unknown.items()]
     in_pools: dict[str, list[bool]] = {}
     groups = _groups(places)
@@ -151,6 +146,24 @@ def read_balancers(
     )
 
 
+def _find_unknown(hosts: Sequence[Mapping[str, Any]], servers: Mapping[str, Sequence["_Server"]]) -> dict[str, str]:
+    """By host, why the balancers that have answered could not take it out: which of their servers it is, is unclear."""
+    unknown = {}
+    for host in hosts:
+        asked = [one["name"] for one in (host.get("haproxy") or {}).get("balancers", ()) if one["name"] in servers]
+        of_host = {balancer: _of_host(host["haproxy"], servers[balancer]) for balancer in asked}
+        if asked and not any(of_host.values()):
+            unknown[host["name"]] = (
+                "HAProxy on %s has no server %s: set load_balancer_removal_haproxy_server to its name or address"
+                % (" and ".join(asked), host["haproxy"]["server"])
+            )
+        for balancer, found in of_host.items():
+            ambiguous = find_ambiguous(found, str(host["haproxy"]["server"]))
+            if ambiguous:
+                unknown[host["name"]] = "load_balancer_removal_haproxy_server: on %s, %s" % (balancer, ambiguous)
+    return unknown
+
+
 def kept_out(hosts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """The hosts that have answered, and that a balancer keeps out although nobody is known to have taken them out.
 
@@ -203,13 +216,14 @@ def _read_servers(answers: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[
                     str(one["backend"]),
                     str(one["server"]),
                     str(one.get("address") or ""),
+                    int(one.get("port") or 0),
                     _is_up(one),
                     bool(one.get("is_backup")),
                     one["effective_state"] != "ready",
                 )
                 for one in answer.get("servers") or ()
             ]
-        except (AttributeError, LookupError, TypeError) as error:
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
             answer = {"msg": "its answer cannot be read: %r" % error}
         if not servers.get(balancer):
             servers.pop(balancer, None)
@@ -260,11 +274,8 @@ def _places(haproxy: Mapping[str, Any], servers: Mapping[str, Sequence["_Server"
 
 def _of_host(haproxy: Mapping[str, Any], servers: Sequence["_Server"]) -> list["_Server"]:
     """Those of the servers that are the host: by name, or else by address."""
-    name = haproxy["server"]
-    chosen = [one for one in servers if not haproxy["backends"] or one.backend in haproxy["backends"]]
-    return [one for one in chosen if one.name == name] or [
-        one for one in chosen if one.address and name in (one.address, one.address.replace(" port ", ":"))
-    ]
+    pool = [one for one in servers if not haproxy["backends"] or one.backend in haproxy["backends"]]
+    return called(pool, str(haproxy["server"]))
 
 
 def _beside(
@@ -289,7 +300,7 @@ def _beside(
         for one in of_balancer:
             place = (one.backend, balancer)
             if one.is_up and not one.is_backup and (balancer, one) not in named:
-                strangers.setdefault(place, []).append(one.name)
+                strangers.setdefault(place, []).append(one.server)
     return {
         name: list(dict.fromkeys(other for place in of_host for other in strangers.get(place, ())))
         for name, of_host in places.items()

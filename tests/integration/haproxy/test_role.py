@@ -37,6 +37,20 @@ PLAYS: list[tuple[str, str, list[dict[str, Any]]]] = [
     ("away", "web_1", [RESTORE]),
 ]
 
+TEMPLATE = """\
+global
+    stats socket {directory}/admin.sock mode 600 level admin
+
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+
+backend web
+    server-template app 3 {0}:80
+"""
+
 # Who cannot be reached from that moment on, and who can again.
 DOWN = {"half back": "balancer_0", "half out": "balancer_0", "away": "web_1"}
 UP = {"back": "balancer_0", "back again": "balancer_0"}
@@ -231,3 +245,50 @@ def test_given_a_restored_machine_then_no_balancer_keeps_a_record(played: Played
     # Of the machine that is away, what it has itself stays: it could not be reached.
     kept = [path for path in (played.directory / "state").rglob("*") if path.is_file()]
     assert sorted(path.name for path in kept) == ["haproxy.balancers", "removal.id"]
+
+
+def test_given_a_server_of_a_template_that_gets_another_name_while_it_is_out_when_restored_then_only_its_machine_is_in(
+    program: Path, tmp_path: Path
+) -> None:
+    inventory: dict[str, Any] = {
+        "all": {
+            "hosts": {
+                "vm": {"ansible_connection": "local", "ansible_host": "127.0.36.1"},
+                "balancer": {"ansible_connection": "local"},
+            },
+            "vars": {
+                "load_balancer_removal_methods": ["haproxy"],
+                "load_balancer_removal_haproxy_hosts": ["balancer"],
+                "load_balancer_removal_haproxy_server": "{{ ansible_host }}",
+                "load_balancer_removal_haproxy_state": "drain",
+                "load_balancer_removal_state_directory": f"{tmp_path}/state/{{{{ inventory_hostname }}}}",
+            },
+        }
+    }
+    for name, task in (("remove", REMOVE), ("restore", RESTORE)):
+        playbook = [{"name": name, "hosts": "vm", "gather_facts": False, "tasks": [task]}]
+        (tmp_path / f"{name}.yml").write_text(yaml.safe_dump(playbook), encoding="utf-8")
+    with Haproxy.of(program, TEMPLATE, ["0.0.0.0"]) as haproxy:
+
+        def give(server: str, address: str) -> None:
+            """As name resolution does."""
+            haproxy.ask(f"set server web/{server} addr {address}")
+
+        give("app1", "127.0.36.1")
+        give("app2", "127.0.36.2")
+        inventory["all"]["vars"]["load_balancer_removal_haproxy_socket"] = haproxy.socket
+        (tmp_path / "inventory.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
+
+        play(tmp_path, "remove.yml")
+        removed = haproxy.admin_states()
+        give("app1", "127.0.36.9")
+        give("app3", "127.0.36.1")
+        play(tmp_path, "remove.yml")
+        removed_again = haproxy.admin_states()
+        output = play(tmp_path, "restore.yml")
+
+        assert removed == {"web/app1": 8, "web/app2": 0, "web/app3": 0}
+        assert removed_again == {"web/app1": 8, "web/app2": 0, "web/app3": 8}
+        assert haproxy.admin_states() == {"web/app1": 8, "web/app2": 0, "web/app3": 0}
+        assert "web/app1 stays in drain: it was at 127.0.36.1 when it was taken out" in " ".join(output.split())
+        assert [path.name for path in (tmp_path / "state").rglob("haproxy*")] == []

@@ -184,6 +184,7 @@ class ScriptedHaproxy:
                 "srv_uweight": server.weight,
                 "srv_agent_state": server.agent_state,
                 "srv_fqdn": "-",
+                "srv_port": 80,
             }
             lines.append(" ".join(str(values.get(column, 0)) for column in self._state_columns))
         return "\n".join(lines) + "\n"

@@ -183,4 +183,12 @@ def test_given_an_address_when_read_then_the_port_distinguishes_machines_only_if
 
     (server,) = read_servers(state_table(STATE_COLUMNS["2.6"].split(), row))
 
-    assert server.address == expected
+    assert (server.address, server.machine) == (host, expected)
+
+
+def test_given_a_server_whose_name_no_longer_resolves_when_read_then_it_is_not_at_the_address_that_it_had() -> None:
+    row = dict(STATE_ROW, srv_addr="10.0.0.4", srv_admin_state="33")
+
+    (server,) = read_servers(state_table(STATE_COLUMNS["2.6"].split(), row))
+
+    assert server.address == ""

@@ -129,14 +129,118 @@ class TestMaintenance:
         assert haproxy.find("web/web_0").admin_state == 8
 
 
-def test_given_an_address_in_place_of_a_name_when_drained_then_the_servers_there_are(
-    haproxy: ScriptedHaproxy, run: Run
-) -> None:
-    outcome = run(server="10.0.0.2", state="drain")
+class TestAddresses:
+    """Servers of a `server-template` have names that nobody knows, and name resolution may give them other
+    addresses.
+    """
 
-    assert [seen.found.place for seen in outcome.servers] == ["web/web_1"]
-    assert haproxy.find("web/web_1").admin_state != 0
-    assert haproxy.find("web/web_0").admin_state == 0
+    @pytest.fixture(name="slots")
+    def fixture_slots(self, haproxy: ScriptedHaproxy) -> List[Server]:
+        slots = [Server("web", "app%d" % number) for number in (1, 2, 3)]
+        for slot, address in zip(slots, ("10.0.0.4", "10.0.0.5", "-")):
+            slot.address = address
+        haproxy.servers = slots
+        return slots
+
+    def given_removed(self, run: Run) -> List[Dict[str, Any]]:
+        return [dict(record._asdict()) for record in run(server="10.0.0.4", state="maintenance").before]
+
+    def test_given_an_address_when_it_is_taken_out_and_restored_then_only_its_server_is(
+        self, slots: List[Server], run: Run
+    ) -> None:
+        before = self.given_removed(run)
+        assert [slot.admin_state for slot in slots] == [1, 0, 0]
+        assert [(record["server"], record["address"]) for record in before] == [("app1", "10.0.0.4")]
+
+        assert run(restore=before).warnings == []
+        assert [slot.admin_state for slot in slots] == [0, 0, 0]
+
+    @pytest.mark.usefixtures("slots")
+    def test_given_an_address_that_no_server_has_when_it_is_taken_out_then_the_error_names_those_that_there_are(
+        self, run: Run
+    ) -> None:
+        expected = r"no server '10.0.0.6' in any backend. It has app1 at 10.0.0.4, .* app3 at no address$"
+        with pytest.raises(UnknownServer, match=expected):
+            run(server="10.0.0.6", state="drain")
+
+    def test_given_two_servers_at_the_address_when_it_is_taken_out_then_it_fails_and_nothing_changes(
+        self, haproxy: ScriptedHaproxy, slots: List[Server], run: Run
+    ) -> None:
+        slots[1].address = "10.0.0.4"
+
+        with pytest.raises(UnknownServer, match=r"^server: 10.0.0.4 is the address of app1 and app2 in backend web"):
+            run(server="10.0.0.4", state="drain")
+
+        assert haproxy.changes == []
+
+    def test_given_a_name_that_has_got_the_address_of_another_machine_when_restored_then_only_the_machine_itself_is(
+        self, slots: List[Server], run: Run
+    ) -> None:
+        before = self.given_removed(run)
+        slots[0].address, slots[2].address = "10.0.0.6", "10.0.0.4"
+        slots[2].admin_state = 1
+
+        outcome = run(restore=before)
+
+        assert [slot.admin_state for slot in slots] == [1, 0, 0]
+        assert "web/app1 stays in maintenance: it was at 10.0.0.4 when it was taken out, and is" in outcome.warnings[0]
+        assert outcome.failure is None
+
+    def test_given_an_address_that_haproxy_does_not_have_any_more_when_restored_then_it_fails_and_nobody_else_comes_in(
+        self, slots: List[Server], run: Run
+    ) -> None:
+        before = self.given_removed(run)
+        slots[0].address = "10.0.0.6"
+
+        outcome = run(restore=before)
+
+        assert slots[0].admin_state == 1
+        assert "no longer has web/app1 at 10.0.0.4. It has" in str(outcome.failure)
+
+    @pytest.mark.parametrize("now", ["-", "10.0.0.4"])
+    def test_given_a_server_that_has_lost_its_address_when_restored_then_it_does_not_stay_out_for_its_next_machine(
+        self, slots: List[Server], run: Run, now: str
+    ) -> None:
+        before = self.given_removed(run)
+        slots[0].address, slots[2].address = "-", now
+
+        outcome = run(restore=before)
+
+        assert [slot.admin_state for slot in slots] == [0, 0, 0]
+        assert outcome.failure is None
+
+    def test_given_an_address_that_moves_during_the_wait_then_it_fails_and_the_sessions_of_others_go_on(
+        self, haproxy: ScriptedHaproxy, slots: List[Server], run: Run, time: Time
+    ) -> None:
+        slots[0].sessions = 1
+        time.at(3, lambda: setattr(slots[0], "address", "10.0.0.6"))
+
+        outcome = run(server="10.0.0.4", state="drain", wait=True, shutdown_sessions=True)
+
+        assert "no longer has web/app1 at 10.0.0.4: its configuration was changed" in str(outcome.failure)
+        assert haproxy.changes == ["set server web/app1 state drain"]
+
+    def test_given_a_server_that_loses_its_address_during_the_wait_then_its_sessions_are_waited_for(
+        self, slots: List[Server], run: Run, time: Time
+    ) -> None:
+        slots[0].sessions = 1
+        time.at(3, lambda: setattr(slots[0], "address", "-"))
+        time.at(9, lambda: setattr(slots[0], "sessions", 0))
+
+        outcome = run(server="10.0.0.4", state="drain", wait=True)
+
+        assert outcome.failure is None
+        assert outcome.waited >= 9
+
+    def test_given_records_by_name_and_by_address_of_one_server_when_restored_then_the_first_removal_is_undone(
+        self, slots: List[Server], run: Run
+    ) -> None:
+        by_address = self.given_removed(run)
+        by_name = [dict(record._asdict()) for record in run(server="app1", state="maintenance").before]
+
+        outcome = run(restore=by_name + by_address)
+
+        assert (slots[0].admin_state, outcome.failure) == (0, None)
 
 
 class TestOtherNames:

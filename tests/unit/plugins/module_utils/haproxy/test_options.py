@@ -57,6 +57,9 @@ def test_given_what_is_to_be_listed_when_options_are_read_then_nothing_means_all
         ({"restore": [dict(RECORD, weight=257)]}, "restore: weight 257 is not a weight of HAProxy, 0 to 256"),
         ({"restore": [dict(RECORD, state="up")]}, "restore: state 'up' is not one of"),
         ({"restore": [dict(RECORD, backend="")]}, "restore: backend: '' is not a name"),
+        ({"restore": [dict(RECORD, address="web_0")]}, "restore: address 'web_0' is not an address, as 10.0.0.4"),
+        ({"server": "[web_0]"}, "server: '\\[web_0\\]' is not a name"),
+        ({"server": "fe80::1%;quit"}, "server: 'fe80::1%;quit' is not a name"),
     ],
 )
 def test_given_invalid_options_when_they_are_read_then_the_error_names_them(
@@ -66,7 +69,13 @@ def test_given_invalid_options_when_they_are_read_then_the_error_names_them(
         read(**options)
 
 
-@given(st.from_regex(r"\A[a-z_.:-]*[^A-Za-z0-9_:.-](?s:.*)\Z"))
+@pytest.mark.parametrize("server", ["10.0.0.4", "10.0.0.4:80", "2001:DB8::4", "[2001:db8::4]", "[2001:db8::4]:80"])
+def test_given_an_address_when_it_is_read_then_it_stands_for_a_server(server: str) -> None:
+    assert read(server=server).server == server
+    assert read(restore=[dict(RECORD, address=server)]).restore == (Record("web", "web_0", "ready", 4, 100, server),)
+
+
+@given(st.from_regex(r"\A[a-z_.:-]*[^A-Za-z0-9_:.\[-](?s:.*)\Z"))
 def test_given_a_name_that_could_end_the_command_when_it_is_read_then_it_is_refused(name: str) -> None:
     with pytest.raises(OptionError, match="is not a name in HAProxy's configuration"):
         read(server=name)

@@ -125,6 +125,16 @@ def test_given_servers_of_a_template_then_their_hosts_are_found_by_address() -> 
     assert of_host(hosts[0], found)["beside"] == ["app3"]
 
 
+def test_given_a_host_that_is_several_servers_of_a_template_then_they_are_named_and_its_removal_would_fail() -> None:
+    listed = [{**server(f"web/app{number}"), "address": "10.0.0.4", "port": number} for number in (1, 2)]
+
+    found = read_balancers(
+        [web("a", ("lb1",), server="10.0.0.4")], [{"__balancer": {"name": "lb1"}, "servers": listed}]
+    )
+
+    assert "on lb1, 10.0.0.4 is the address of app1 and app2 in backend web. Give the name" in found.unknown["a"]
+
+
 def test_given_a_host_that_no_balancer_has_then_it_is_named_with_the_remedy() -> None:
     hosts = [web("a"), web("b")]
 
