@@ -3,9 +3,9 @@
 """How many requests to Resource Manager does it cost to have a batch leave its balancer, and come back?
 
 What the role load_balancer_removal asks for is asked of the simulator, which counts: what each host is in, out, and in
-again. An operation takes 10 seconds, Azure asks to be asked every 10 seconds, and time goes by only while the client
-waits: the figures are the same on any machine. Signing in, which each module does, is not among them. Fails when a
-host costs more than its limit. Only loopback addresses are used.
+again. An operation takes 10 seconds, and time goes by only while the client waits: the figures are the same on any
+machine. Signing in, which each module does, is not among them. Fails when a host costs more than its limit. Only
+loopback addresses are used.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def through_gateway(do: Do, hosts: int) -> None:
 
 
 WAYS = (
-    Way("instances of a uniform set, membership", 12, 0, through_balancer(INSTANCES + "/{}", "membership")),
+    Way("instances of a uniform set, membership", 14, 0, through_balancer(INSTANCES + "/{}", "membership")),
     Way("virtual machines, membership", 14, 0, through_balancer(MACHINES + "/db_{}", "membership")),
     Way("virtual machines, adminState", 16, 0, through_balancer(MACHINES + "/db_{}", "admin_state")),
     Way("virtual machines behind an application gateway", 3, 10, through_gateway),
@@ -150,7 +150,6 @@ def count(way: Way, hosts: int) -> float:
             "clients": [{"client_id": CLIENT, "secret": SECRET}],
             "operation_seconds": 10,
             "instance_seconds": 10,
-            "retry_after": 10,
             # Azure's limits are of real seconds, of which next to none go by.
             "reads": {"bucket": 10**6, "refill_per_second": 1},
             "writes": {"bucket": 10**6, "refill_per_second": 1},

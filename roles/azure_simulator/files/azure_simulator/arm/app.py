@@ -210,7 +210,7 @@ class Arm:
         operation = self.operations.get(request.names["operation"])
         if operation is None:
             raise ArmError(404, "NotFound", f"The operation '{request.names['operation']}' was not found.")
-        again = {} if operation.over else {"Retry-After": str(self.config.retry_after)}
+        again = {} if operation.over else self._links.again(operation)
         if request.query.get("monitor") != "true":
             return ArmAnswer(200, operation.body(self._world.clock.wall, iso), again)
         if operation.status == IN_PROGRESS:

@@ -163,7 +163,7 @@ class ArmConfig(NamedTuple):
     token_lifetime: int
     operation_seconds: float
     instance_seconds: float
-    retry_after: int
+    retry_after: int | None
     page_size: int
     graph_page_size: int
     graph_lag: float
@@ -220,7 +220,7 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
         token_lifetime=fields.integer("token_lifetime", 3599, 1, 10**6),
         operation_seconds=fields.number("operation_seconds", 10.0),
         instance_seconds=fields.number("instance_seconds", 30.0),
-        retry_after=fields.integer("retry_after", 10, 0, 3600),
+        retry_after=fields.optional_integer("retry_after", 0, 3600),
         page_size=fields.integer("page_size", 100, 1, 10000),
         graph_page_size=fields.integer("graph_page_size", 1000, 1, 1000),
         graph_lag=fields.number("graph_lag", 0.0),

@@ -87,6 +87,7 @@ class Route(NamedTuple):
                 )
 
 
+_RETRY_AFTER = 10  # real seconds
 _ALWAYS = frozenset(["api-version", "$skiptoken"])
 
 
@@ -159,8 +160,18 @@ class Pager:
 class Links:
     """Where operations are polled, and the headers that say so."""
 
-    def __init__(self, retry_after: int) -> None:
-        self.retry_after = retry_after
+    def __init__(self, retry_after: int | None) -> None:
+        self._retry_after = retry_after
+
+    def again(self, operation: Operation) -> dict[str, str]:
+        """The header that says when to ask again, which Compute leaves out.
+
+        Source: azure-cli's recordings test_vm_redeploy and test_vmss_create_and_modify.
+        """
+        seconds = self._retry_after
+        if seconds is None and operation.provider != COMPUTE:
+            seconds = _RETRY_AFTER
+        return {} if seconds is None else {"Retry-After": str(seconds)}
 
     def polling(self, request: ArmRequest, operation: Operation, subscription: str) -> str:
         """The address of an operation; its query does not matter."""
@@ -180,7 +191,7 @@ class Links:
     def located(self, request: ArmRequest, operation: Operation, subscription: str) -> dict[str, str]:
         """The headers of a 202 whose answer is fetched from Location."""
         where = self.polling(request, operation, subscription)
-        return {"Location": f"{where}&monitor=true", "Retry-After": str(self.retry_after)}
+        return {"Location": f"{where}&monitor=true", **self.again(operation)}
 
     def accepted(self, request: ArmRequest, operation: Operation, subscription: str) -> dict[str, str]:
         """The headers of a 202."""
@@ -189,5 +200,5 @@ class Links:
             "Azure-AsyncOperation": where,
             "Azure-AsyncNotification": "Enabled",
             "Location": f"{where}&monitor=true",
-            "Retry-After": str(self.retry_after),
+            **self.again(operation),
         }

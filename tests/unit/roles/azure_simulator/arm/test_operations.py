@@ -126,6 +126,37 @@ def test_given_throttling_when_asked_then_429_has_retry_after_and_no_error_aroun
     assert azure.compute.virtual_machine_scale_sets.get("rg", "web").name == "web"
 
 
+@pytest.mark.parametrize(
+    ("method", "tail"),
+    [
+        ("PATCH", "virtualMachineScaleSets/web"),
+        ("POST", "virtualMachineScaleSets/web/restart"),
+        ("DELETE", "virtualMachineScaleSets/web/virtualMachines/1"),
+        ("DELETE", "virtualMachines/db"),
+    ],
+)
+def test_given_an_operation_of_compute_then_nothing_says_when_to_ask_again(
+    cloud: Start, method: str, tail: str
+) -> None:
+    azure = cloud(speed=None, arm={"retry_after": None})
+    answer = azure.raw(method, azure.path(f"{tail}?api-version=2026-04-01"), {} if method == "PATCH" else None)
+    where = answer.headers["Azure-AsyncOperation"].removeprefix(azure.azure.arm)
+    followed = [answer, azure.raw("GET", where), azure.raw("GET", where + "&monitor=true")]
+    assert followed[1].json["status"] == "InProgress"
+    assert [answer.headers.get("Retry-After") for answer in followed] == [None, None, None]
+
+
+def test_given_an_operation_of_network_then_each_answer_says_when_to_ask_again(cloud: Start) -> None:
+    gateways = [{"name": "gate", "pools": {"apps": ["db"]}}]
+    azure = cloud(speed=None, arm={"retry_after": None, "application_gateways": gateways})
+    path = azure.path("applicationGateways/gate?api-version=2024-05-01", provider="Microsoft.Network")
+    put = azure.raw("PUT", path, azure.raw("GET", path).json)
+    health = azure.raw("POST", path.replace("?", "/backendhealth?"))
+    where = health.headers["Location"].removeprefix(azure.azure.arm)
+    followed = [put, health, azure.raw("GET", where)]
+    assert [answer.headers.get("Retry-After") for answer in followed] == ["10", "10", "10"]
+
+
 @pytest.mark.parametrize(("method", "kind"), [("GET", "read"), ("PATCH", "write"), ("DELETE", "delete")])
 def test_given_the_limit_of_a_subscription_then_429_says_of_which_requests_and_when_to_ask_again(
     cloud: Start, method: str, kind: str

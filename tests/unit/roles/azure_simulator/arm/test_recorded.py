@@ -42,6 +42,7 @@ ARM = {
     "virtual_machines": [{"name": "db", "properties": POLICY}],
     "application_gateways": [{"name": "gate", "pools": {"apps": ["db"]}}],
     "operation_seconds": 0,
+    "retry_after": None,
 }
 VERSION = "2026-04-01"
 PLACES = {
@@ -83,6 +84,8 @@ def test_given_a_request_that_was_recorded_when_it_is_made_here_then_the_answer_
         answer = azure.raw(request["method"], target(azure, request, operation), request.get("body"))
         assert answer.status == wanted["status"], answer
         assert {header.lower() for header in wanted["headers"]} <= {header.lower() for header in answer.headers}
+        if fixture["source"].startswith("recorded"):
+            assert answer.headers.get("Retry-After") == wanted["headers"].get("Retry-After")
         if wanted["body"] is None:
             assert answer.body == b""
         else:
