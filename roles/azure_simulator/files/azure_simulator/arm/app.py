@@ -29,6 +29,7 @@ from .errors import ArmError, forbidden
 from .faults import ArmFaultPlan
 from .graph import Graph, Publisher
 from .hook_events import HookEvents
+from .limits import operation_group, resource_type
 from .maintenance import Maintenance
 from .network import Network, pools_of
 from .operations import Operations
@@ -151,13 +152,13 @@ class Arm:
         if provider.lower() not in versions.SUPPORTED:
             raise ArmError(404, "InvalidResourceNamespace", f"The resource namespace '{provider}' is invalid.")
         version = request.query.get("api-version")
-        versions.check(provider, _resource_type(request.path), "westeurope", version, self.config.compute_version)
+        versions.check(provider, resource_type(request.path), "westeurope", version, self.config.compute_version)
         request.version = version or ""
         self._check_scope(names)
         self._check_rights(request, provider)
-        group = _operation_group(request, provider)
+        group = operation_group(request.method, request.path)
         headers.update(self._throttle.admit(request.method, names.get("subscription", "tenant"), request.caller, group))
-        if request.method == "GET" and _resource_type(request.path).lower() == "virtualmachinescalesets":
+        if request.method == "GET" and resource_type(request.path).lower() == "virtualmachinescalesets":
             counted = headers.get("x-ms-ratelimit-remaining-resource")
             if counted and "set" in names:
                 of_set = self._throttle.count_set(request.path)
@@ -254,38 +255,6 @@ class Arm:
 
 def _target(request: ArmRequest) -> str:
     return request.path + "?" + "&".join(f"{key}={value}" for key, value in request.query.items())
-
-
-_VERBS = {"GET": "Get", "PUT": "Create", "PATCH": "Update", "DELETE": "Delete", "POST": "Post"}
-_COUNTED = (
-    ("virtualmachinescalesets/virtualmachines", "VMScaleSetVMs"),
-    ("virtualmachinescalesets", "VMScaleSet"),
-    ("virtualmachines", "VM"),
-    ("availabilitysets", "AvailabilitySet"),
-    ("locations/operations", "Operation"),
-)
-
-
-def _operation_group(request: ArmRequest, provider: str) -> str:
-    """What Compute counts a request as. Other providers tell nothing of the kind.
-
-    Source of the names: azure-cli's recording test_vmss_terminate_notification, as GetVMScaleSetSubscriptionMaximum.
-    """
-    kind = _resource_type(request.path).lower()
-    counted = next((name for prefix, name in _COUNTED if kind.startswith(prefix)), "")
-    if provider.lower() != "microsoft.compute" or not counted:
-        return ""
-    # Lists of sets have a limit of their own, reported in https://github.com/Azure/azure-cli/issues/29722.
-    is_list_of_sets = request.method == "GET" and request.path.lower().endswith("/virtualmachinescalesets")
-    return f"Microsoft.Compute/{'HighCost' if is_list_of_sets else ''}{_VERBS[request.method]}{counted}"
-
-
-def _resource_type(path: str) -> str:
-    segments = path.strip("/").split("/")
-    lower = [segment.lower() for segment in segments]
-    if "providers" not in lower:
-        return ""
-    return "/".join(segments[lower.index("providers") + 2 :: 2])
 
 
 async def _read(raw: web.BaseRequest) -> ArmRequest:

@@ -173,15 +173,10 @@ def throttled(group: str, retry_after: int, wrapped: bool = False) -> ArmError:
         ],
         headers={
             "Retry-After": str(retry_after),
-            "x-ms-ratelimit-remaining-resource": f"Microsoft.Compute/{group};0",
+            "x-ms-ratelimit-remaining-resource": f"Microsoft.Compute/{group}SubscriptionMaximum;0",
         },
         wrapped=wrapped,
     )
-
-
-def counted_as(method: str) -> str:
-    """What Resource Manager counts a request as: a read, a write or a delete."""
-    return {"GET": "read", "DELETE": "delete"}.get(method, "write")
 
 
 def subscription_throttled(subscription: str, caller: str, kind: str, retry_after: int) -> ArmError:

@@ -17,7 +17,6 @@ from .errors import (
     busy,
     concurrent,
     conflict,
-    counted_as,
     disallowed,
     forbidden,
     linked_forbidden,
@@ -25,6 +24,7 @@ from .errors import (
     subscription_throttled,
     throttled,
 )
+from .limits import counted_as, operation_group
 from .outcomes import CANCELED, FAILED, NEVER, Ending
 
 ERROR = "error"
@@ -121,7 +121,7 @@ class ArmFaultPlan:
 
     def _named(self, client: str, path: str, method: str) -> ArmError:
         if self.error == "throttled":
-            return throttled("HighCostGetVMScaleSet3Min", self.retry_after)
+            return throttled(operation_group(method, path) or "HighCostGet", self.retry_after)
         if self.error == "subscription_throttled":
             subscription = path.strip("/").split("/")[1] if path.lower().startswith("/subscriptions/") else "tenant"
             return subscription_throttled(subscription, client, counted_as(method), self.retry_after)

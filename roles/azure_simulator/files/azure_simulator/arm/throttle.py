@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Callable
 
 from .config import ArmConfig, LimitConfig
-from .errors import counted_as, subscription_throttled
+from .errors import subscription_throttled
+from .limits import counted_as
 
 _OF_A_SET = LimitConfig(31, 0.5)
 
@@ -66,5 +67,9 @@ class Throttle:
         left = bucket.take(now)
         if left is None:
             raise subscription_throttled(subscription, caller, kind, bucket.wait())
-        counted = {"x-ms-ratelimit-remaining-resource": f"{group}SubscriptionMaximum;{left}"} if group else {}
+        counted = (
+            {"x-ms-ratelimit-remaining-resource": f"Microsoft.Compute/{group}SubscriptionMaximum;{left}"}
+            if group
+            else {}
+        )
         return {f"x-ms-ratelimit-remaining-subscription-{kind}s": str(left), **counted}

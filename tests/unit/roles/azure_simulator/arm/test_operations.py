@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -124,6 +125,15 @@ def test_given_throttling_when_asked_then_429_has_retry_after_and_no_error_aroun
     assert answer.headers["x-ms-ratelimit-remaining-resource"].endswith(";0")
     assert (answer.json["code"], answer.json["details"][0]["code"]) == ("OperationNotAllowed", "TooManyRequests")
     assert azure.compute.virtual_machine_scale_sets.get("rg", "web").name == "web"
+
+
+def test_given_throttling_then_429_names_the_limit_of_the_request(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("error", error="throttled", count=1)
+    answer = azure.raw("DELETE", azure.path("virtualMachines/db?api-version=2026-04-01"))
+    assert answer.headers["x-ms-ratelimit-remaining-resource"] == "Microsoft.Compute/DeleteVMSubscriptionMaximum;0"
+    (detail,) = answer.json["details"]
+    assert (detail["target"], json.loads(detail["message"])["operationGroup"]) == ("DeleteVM", "DeleteVM")
 
 
 @pytest.mark.parametrize(

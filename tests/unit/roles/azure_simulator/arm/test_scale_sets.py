@@ -164,14 +164,41 @@ def test_given_any_request_to_compute_then_the_answer_says_what_is_left_of_its_k
     for method, tail, group in (
         ("GET", "virtualMachineScaleSets/web", "GetVMScaleSet"),
         ("GET", "virtualMachineScaleSets", "HighCostGetVMScaleSet"),
-        ("GET", "virtualMachineScaleSets/web/virtualMachines", "GetVMScaleSetVMs"),
-        ("GET", "virtualMachines/nosuch", "GetVM"),
+        ("GET", "virtualMachineScaleSets/web/virtualMachines", "HighCostGetVMScaleSet"),
+        ("GET", "virtualMachineScaleSets/web/virtualMachines/1", "GetVMScaleSetVM"),
+        ("POST", "virtualMachineScaleSets/web/virtualMachines/1/restart", "VMScaleSetVMActions"),
+        ("POST", "virtualMachineScaleSets/web/restart", "VMScaleSetActions"),
         ("PATCH", "virtualMachineScaleSets/web", "UpdateVMScaleSet"),
+        ("GET", "virtualMachines", "HighCostGet"),
+        ("GET", "virtualMachines/nosuch", "LowCostGet"),
+        ("GET", "virtualMachines/db/instanceView", "LowCostGet"),
+        ("PATCH", "virtualMachines/db", "UpdateVM"),
+        ("POST", "virtualMachines/db/redeploy", "UpdateVM"),
+        ("POST", "virtualMachines/db/deallocate", "DeleteVM"),
+        ("POST", "virtualMachines/db/simulateEviction", "DeleteVM"),
+        ("DELETE", "virtualMachines/db", "DeleteVM"),
+        ("GET", "availabilitySets/apps", "LowCostGet"),
+        ("PUT", "availabilitySets/apps", "PutVM"),
     ):
-        answer = azure.raw(method, azure.path(f"{tail}?{version}"), notification(True) if method == "PATCH" else None)
+        answer = azure.raw(method, azure.path(f"{tail}?{version}"), {} if method in ("PATCH", "PUT") else None)
         left = answer.headers["x-ms-ratelimit-remaining-resource"]
         name, _sign, count = left.split(",")[-1].partition(";")
         assert (name, count.isdecimal()) == (f"Microsoft.Compute/{group}SubscriptionMaximum", True)
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "networkInterfaces?api-version=2018-10-01",
+        "providers/Microsoft.Authorization/permissions?api-version=2022-04-01",
+    ],
+)
+def test_given_a_request_to_another_provider_below_a_set_then_compute_does_not_count_it(
+    cloud: Start, tail: str
+) -> None:
+    azure = cloud()
+    answer = azure.raw("GET", azure.path(f"virtualMachineScaleSets/web/{tail}"))
+    assert (answer.status, "x-ms-ratelimit-remaining-resource" in answer.headers) == (200, False)
 
 
 def test_given_the_policy_in_a_put_with_the_right_etag_when_sent_then_it_is_kept(cloud: Start) -> None:
