@@ -44,7 +44,7 @@ export REUSE_ENCODING_MODULE := charset_normalizer
 LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint reuse docs-lint galaxy-importer
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
 # What depends on versions: the oldest and the newest ansible-core that are supported, the Pythons of VMs.
-VERSIONS := unit-oldest-python integration-newest sanity-oldest sanity-newest
+VERSIONS := unit-oldest-agent unit-oldest-python integration-newest sanity-oldest sanity-newest
 # Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
@@ -141,12 +141,14 @@ unit-agent: $(VENV)/.test
 unit-rest: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins --ignore tests/unit/$(AGENT)
 
-# Without stories that take long, and run no line that the other tests do not.
+# Without stories that take long, and run no line that the other tests do not. Two steps, as one would end long after
+# all others.
 STORIES := $(patsubst %,tests/unit/$(AGENT)/test_%.py,stateful in_service doubts quorum traps)
-unit-oldest-python: export TEST_ALL :=
-unit-oldest-python: $(VENV)/.run
-	@tools/test_on_oldest_python.sh $(CACHE) $(addprefix tests/unit/plugins/module_utils/,scheduled_events maintenance_policy connections files haproxy) \
-	  tests/unit/$(AGENT) $(addprefix --ignore ,$(KILLED) $(STORIES)) -k "not kill and not ten_thousand"
+unit-oldest-python unit-oldest-agent: export TEST_ALL :=
+unit-oldest-python unit-oldest-agent: $(VENV)/.run
+	@tools/test_on_oldest_python.sh $(CACHE) -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
+unit-oldest-python: TESTS := $(addprefix tests/unit/plugins/module_utils/,scheduled_events maintenance_policy connections files haproxy)
+unit-oldest-agent: TESTS := tests/unit/$(AGENT) $(addprefix --ignore ,$(KILLED) $(STORIES)) -k "not kill and not ten_thousand"
 
 integration: $(VENV)/.test ## integration tests
 	@$(BIN)/python -m pytest tests/integration

@@ -6,8 +6,8 @@
 # Run tests of managed-node code on the oldest Python of managed nodes, if it is on PATH or under pyenv.
 set -eu
 
-venv=$1/venv-core-3.6
-cache=$1/pytest-3.6
+cache=$1
+venv=$cache/venv-core-3.6
 requirements=requirements/managed-node-3.6.txt
 shift
 
@@ -22,8 +22,12 @@ if [ -z "$python" ]; then
     echo "skipped: managed-node code on Python 3.6, which is not on this machine"
     exit 0
 fi
-if [ ! "$venv/.installed" -nt "$requirements" ]; then
-    tools/make_venv.sh "$python" "$venv" "$requirements"
-    touch "$venv/.installed"
-fi
-exec "$venv/bin/python" -m pytest -q -o cache_dir="$cache" "$@"
+# Two steps may ask for it at the same time.
+(
+    flock 9
+    if [ ! "$venv/.installed" -nt "$requirements" ]; then
+        tools/make_venv.sh "$python" "$venv" "$requirements"
+        touch "$venv/.installed"
+    fi
+) 9>"$venv.lock"
+exec "$venv/bin/python" -m pytest -q "$@"

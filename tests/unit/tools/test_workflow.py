@@ -41,6 +41,7 @@ def test_given_the_workflow_then_each_step_of_make_test_is_one_of_its_own() -> N
         "sanity-newest",
         "sanity-oldest",
         "unit",
+        "unit-oldest-agent",
         "unit-oldest-python",
     }
 
