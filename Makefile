@@ -141,14 +141,13 @@ unit-agent: $(VENV)/.test
 unit-rest: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins --ignore tests/unit/$(AGENT)
 
-# Without stories that take long, and run no line that the other tests do not. Two steps, as one would end long after
-# all others.
-STORIES := $(patsubst %,tests/unit/$(AGENT)/test_%.py,stateful in_service doubts quorum traps)
+# Two steps, as one would end long after all others; without the kills, which take longest and run nothing that the others
+# do not.
 unit-oldest-python unit-oldest-agent: export TEST_ALL :=
 unit-oldest-python unit-oldest-agent: $(VENV)/.run
 	@tools/test_on_oldest_python.sh $(CACHE) -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
 unit-oldest-python: TESTS := $(addprefix tests/unit/plugins/module_utils/,scheduled_events maintenance_policy connections files haproxy)
-unit-oldest-agent: TESTS := tests/unit/$(AGENT) $(addprefix --ignore ,$(KILLED) $(STORIES)) -k "not kill and not ten_thousand"
+unit-oldest-agent: TESTS := tests/unit/$(AGENT) $(addprefix --ignore ,$(KILLED)) -k "not kill"
 
 integration: $(VENV)/.test ## integration tests
 	@$(BIN)/python -m pytest tests/integration
