@@ -17,7 +17,6 @@ COPY_FOR_OTHER = $(CACHE)/ansible-test-$*/ansible_collections/foghorn/azure_even
 VERSION = $(shell sed -n 's/^version: *//p' galaxy.yml)
 TARBALL = dist/foghorn-azure_events-$(VERSION).tar.gz
 CORE := plugins/module_utils/scheduled_events
-POLICY := plugins/module_utils/maintenance_policy
 AGENT := roles/handler_agent
 DEMONSTRATION := roles/azure_simulator/files/demonstration
 HANDLER ?= on

@@ -43,7 +43,11 @@ for argument in "$@"; do
     esac
     set -- "$@" "$argument"
 done
-echo "$("$venv/bin/ansible" --version | sed -n 1p) with $("$venv/bin/python" --version)"
+"$venv/bin/python" -c '
+import platform
+from ansible.release import __version__
+print("ansible-core", __version__, "with Python", platform.python_version(), flush=True)
+'
 PATH=$PWD/$venv/bin:$PATH
 export PATH
 exec "$@"

@@ -46,7 +46,7 @@ MOST_PROCESSOR_TIME = 2.6
 """In terms of a bare poll."""
 MOST_PAGE_TIME = 10.0
 """In terms of a bare poll. Who scrapes comes every 15 s or so."""
-MOST_DELAY = 1.2
+MOST_DELAY = 1.1
 """In terms of the bare interpreter's, which polls as often."""
 MOST_DELAY_UNDER_ATTACK = 1.2
 """In terms of the same."""

@@ -8,6 +8,7 @@ any time. It shows addresses without brackets, and IPv6 in its shortest form: th
 Source: HAProxy 2.6.12, tried.
 """
 
+import functools
 import ipaddress
 import re
 from typing import Any, List, Optional, Sequence, Tuple, TypeVar
@@ -45,6 +46,8 @@ def find_ambiguous(chosen: Sequence[Any], name: str) -> Optional[str]:
     return None
 
 
+# Each host of a fleet is looked for among all servers.
+@functools.lru_cache(maxsize=4096)
 def read_endpoint(text: str) -> Optional[Tuple[Any, Optional[int]]]:
     """Read an IP address, and a port if there is one. None if it is anything else."""
     match = _ENDPOINT.match(text)

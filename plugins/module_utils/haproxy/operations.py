@@ -16,18 +16,7 @@ from ..scheduled_events.deadline import Deadline
 from .answers import Process, Sessions, read_old_workers, read_process, read_servers, read_sessions, shared_sockets
 from .choice import called, find_ambiguous, is_at, read_endpoint
 from .options import Order
-from .plan import (
-    DRAIN,
-    MAINTENANCE,
-    READY,
-    Goal,
-    Record,
-    ServerState,
-    commands_for,
-    goal_of,
-    goal_of_record,
-    record_of,
-)
+from .plan import DRAIN, MAINTENANCE, READY, Goal, Record, ServerState, commands_for, goal_of, goal_of_record, record_of
 from .runtime_api import HaproxyError, Refused, RuntimeApi, Unintelligible, Unreachable, not_admin
 
 POLL_INTERVAL = 0.5  # seconds between two looks while sessions go on

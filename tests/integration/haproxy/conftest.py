@@ -31,6 +31,17 @@ ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 60  # seconds; for what an idle machine finishes quickly
 ENDLESS = 600  # seconds; for what does not end by itself
 
+# For one with nothing but backends.
+HEAD = """\
+global
+    stats socket {directory}/admin.sock mode 600 level admin
+
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+"""
 CONFIGURATION = """\
 global
     stats socket {directory}/admin.sock mode 600 level admin

@@ -13,18 +13,11 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.tests.integration.playbooks.fleet import Fleet, published
 
-from .conftest import Haproxy
+from .conftest import HEAD, Haproxy
 
-TIERS = """\
-global
-    stats socket {directory}/admin.sock mode 600 level admin
-
-defaults
-    mode http
-    timeout connect 5s
-    timeout client 60s
-    timeout server 60s
-
+TIERS = (
+    HEAD
+    + """
 backend web
     server host0 {0}
     server host1 {1}
@@ -33,6 +26,7 @@ backend app
     server host2 {2}
     server host3 {3} check inter 100ms
 """
+)
 
 ONE_TIER = (
     TIERS.partition("backend")[0]

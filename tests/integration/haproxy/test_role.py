@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from .conftest import Haproxy, play, running
+from .conftest import HEAD, Haproxy, play, running
 
 ROLE = {"name": "foghorn.azure_events.load_balancer_removal"}
 REMOVE = {"name": "Remove", "ansible.builtin.include_role": ROLE}
@@ -37,19 +37,13 @@ PLAYS: list[tuple[str, str, list[dict[str, Any]]]] = [
     ("away", "web_1", [RESTORE]),
 ]
 
-TEMPLATE = """\
-global
-    stats socket {directory}/admin.sock mode 600 level admin
-
-defaults
-    mode http
-    timeout connect 5s
-    timeout client 60s
-    timeout server 60s
-
+TEMPLATE = (
+    HEAD
+    + """
 backend web
     server-template app 3 {0}:80
 """
+)
 
 # Who cannot be reached from that moment on, and who can again.
 DOWN = {"half back": "balancer_0", "half out": "balancer_0", "away": "web_1"}
