@@ -3,20 +3,24 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Where Ansible meets HAProxy: the arguments of haproxy_server and haproxy_server_info, and their way of failing."""
 
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 
 from .haproxy.operations import Outcome, carry_out, list_servers
 from .haproxy.options import (
+    AS_RECORDED,
     DEFAULT_DEADLINE,
     DEFAULT_SOCKET,
     DEFAULT_TIMEOUT,
+    Order,
     read_address,
     read_order,
     read_selection,
 )
-from .haproxy.plan import STATES, ServerState
+from .haproxy.plan import DRAIN, MAINTENANCE, STATES, ServerState
+from .haproxy.records import BadRecord, Owner, read_owner
+from .haproxy.removal import put_back, take_out
 from .haproxy.runtime_api import HaproxyError, RuntimeApi
 from .scheduled_events.deadline import read_seconds
 from .scheduled_events.errors import OptionError
@@ -33,7 +37,15 @@ def server_arguments() -> ArgumentSpec:
         "master_socket": {"type": "str"},
         "server": {"type": "str"},
         "backend": {"type": "list", "elements": "str"},
-        "state": {"type": "str", "choices": list(STATES)},
+        "state": {"type": "str", "choices": [*STATES, AS_RECORDED]},
+        "record": {
+            "type": "dict",
+            "options": {
+                "directory": {"type": "path", "required": True},
+                "machine": {"type": "str", "default": ""},
+                "vm_id": {"type": "str", "default": ""},
+            },
+        },
         "keep_maintenance": {"type": "bool", "default": False},
         "restore": {
             "type": "list",
@@ -81,18 +93,38 @@ def run_server(module: AnsibleModule) -> None:
         if module.params["master_socket"] is not None:
             address = read_address("master_socket", module.params["master_socket"])
             master = RuntimeApi(address, timeout, is_master=True)
-        outcome = carry_out(api, master, order, dry_run=module.check_mode)
-    except (OptionError, HaproxyError) as error:
+        owner = _read_owner(module.params["record"], order)
+        more = {}  # type: Dict[str, Any]
+        if owner is None:
+            outcome = carry_out(api, master, order, module.check_mode)
+        elif order.state != AS_RECORDED:
+            outcome = take_out(api, master, order, module.params["socket"], owner, module.check_mode)
+        else:
+            returned = put_back(api, order, module.params["socket"], owner, module.check_mode)
+            more = {"serving": returned.serving, "out": returned.out}
+            if returned.outcome is None:
+                module.exit_json(changed=False, **more)
+            outcome = returned.outcome
+    except (OptionError, HaproxyError, BadRecord, OSError) as error:
         module.fail_json(msg=str(error))
     for warning in outcome.warnings:
         module.warn(warning)
-    result = _report(outcome)
+    result = dict(_report(outcome), **more)
     if module._diff:
         result["diff"] = {"before": _before(outcome), "after": _after(outcome, module.check_mode)}
     if outcome.failure is not None:
         # The change was made: the failure reports it like a success.
         module.fail_json(msg=outcome.failure, **result)
     module.exit_json(**result)
+
+
+def _read_owner(options: Any, order: Order) -> Optional[Owner]:
+    owner = read_owner(options)
+    if owner is None and order.state == AS_RECORDED:
+        raise OptionError("state: as_recorded needs record, where the state before the removal is kept")
+    if owner is not None and order.state not in (DRAIN, MAINTENANCE, AS_RECORDED):
+        raise OptionError("record: is for state drain, maintenance and as_recorded. Omit it, or set one of these")
+    return owner
 
 
 def _before(outcome: Outcome) -> Dict[str, Any]:

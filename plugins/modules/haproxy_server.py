@@ -15,7 +15,8 @@ description:
     HAProxy host, or reaches it over TCP.
   - Optionally waits until the server has no sessions and no queued requests. A reload of HAProxy forgets the state.
     While it waits, the module checks the state each time and sets it again.
-  - Returns the former state in RV(before). With O(restore), it sets exactly this state again, including the weight.
+  - Returns the former state in RV(before). With O(restore), it sets exactly this state again, including the weight. With
+    O(record), it keeps the former state in a file.
   - Checks everything that could prevent the change before it changes anything.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
@@ -52,9 +53,35 @@ options:
         checks continue.
       - V(maintenance) accepts no clients, and health checks stop. Clients that are bound to the server go elsewhere.
       - V(ready) puts the server in rotation as soon as its health checks and the server that it tracks allow it.
+      - V(as_recorded) restores what O(record) has, and then removes that. Where nothing is recorded, nothing is changed.
       - If neither this nor O(restore) is given, the module only reads.
     type: str
-    choices: [drain, maintenance, ready]
+    choices: [drain, maintenance, ready, as_recorded]
+  record:
+    description:
+      - With O(state=drain) and O(state=maintenance), the former state is written down before anything is changed, and
+        is kept until O(state=as_recorded) has restored it. What an earlier removal has written down stays. If it cannot
+        be written, nothing is changed.
+      - Beside HAProxy, so that a machine is restored that is away.
+    type: dict
+    suboptions:
+      directory:
+        description:
+          - The directory of records, of any number of machines. It is created if it is missing. No user except root and
+            the user of the task may be able to change it, or a directory above it.
+        type: path
+        required: true
+      machine:
+        description:
+          - What tells the machine from others, 32 hexadecimal digits that only the machine has. With it, the machine's
+            record is found under whichever server it was taken out, and a record of another machine is not restored.
+          - Without it, records are those of O(server).
+        type: str
+        default: ""
+      vm_id:
+        description: The unique id of the VM, for who reads records of VMs that are gone.
+        type: str
+        default: ""
   keep_maintenance:
     description:
       - With O(state=drain), leave a server alone that is in maintenance. Draining it would admit clients that are bound
@@ -100,13 +127,15 @@ options:
       - An idle client connection is not a session. Its next request goes to another server.
       - With O(state=maintenance) the server is drained first, and set to maintenance when it is idle, or at the
         O(deadline) with O(shutdown_sessions).
-      - Needs O(state=drain) or O(state=maintenance).
+      - With O(state=as_recorded), wait until the server is up in each backend where it was, before its record is
+        removed.
+      - Not with O(state=ready).
     type: bool
     default: false
   deadline:
     description:
-      - Maximum seconds to wait with O(wait=true). After that the module fails, and the server stays out. A running
-        command may add up to O(timeout).
+      - Maximum seconds to wait with O(wait=true). After that the module fails, and the server stays out, or its record
+        is kept. A running command may add up to O(timeout).
       - Above 0, up to 86400.
     type: float
     default: 300
@@ -174,6 +203,21 @@ EXAMPLES = r"""
     wait: true
     deadline: 30
     shutdown_sessions: true
+
+- name: Drain it, and write down how it was
+  foghorn.azure_events.haproxy_server:
+    server: web_0
+    state: drain
+    record:
+      directory: /var/lib/foghorn/haproxy
+
+- name: Restore it as it is written down, and wait until it is up
+  foghorn.azure_events.haproxy_server:
+    server: web_0
+    state: as_recorded
+    record:
+      directory: /var/lib/foghorn/haproxy
+    wait: true
 
 - name: Put it in rotation, however it was
   foghorn.azure_events.haproxy_server:
@@ -289,6 +333,20 @@ sessions_shut_down:
   returned: when HAProxy has the server
   type: int
   sample: 0
+serving:
+  description: Where the machine gets requests, as backend and server. Not in check mode.
+  returned: with O(state=as_recorded)
+  type: list
+  elements: str
+  sample: [web/web_0]
+out:
+  description:
+    - Where it does not, and why, for example because somebody else had drained it before it was recorded. Not in check
+      mode.
+  returned: with O(state=as_recorded)
+  type: list
+  elements: str
+  sample: [api/web_0 is in maintenance]
 timed_out:
   description: Whether the module failed because sessions remained at the O(deadline).
   returned: when HAProxy has the server

@@ -73,11 +73,13 @@ def carry_out(
     dry_run: bool = False,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
+    keep: Callable[[Sequence[Record], Sequence[ServerState]], None] = lambda _before, _found: None,
 ) -> Outcome:
     """Do what is ordered.
 
     :param master: where processes are asked that were replaced but still have sessions
     :param dry_run: only say what would be done
+    :param keep: writes down how the servers are, before anything is changed; what it raises changes nothing
     :raises HaproxyError: if nothing was changed, because HAProxy cannot be asked, does not have the servers, or does
         not let this be changed
     """
@@ -100,6 +102,7 @@ def carry_out(
         work.rehearse()
         work.finish()
     else:
+        keep(*work.found)
         work.guarded(lambda: work.change(goals, order))
     return work.outcome(missing)
 
@@ -287,6 +290,11 @@ class _Work:
         found = {(seen.backend, seen.server): seen for seen in everything if (seen.backend, seen.server) in chosen}
         self._before = [record_of(found[goal.backend, goal.server], goal.address) for goal in goals]
         self._last = _Look(found, {}, {})
+
+    @property
+    def found(self) -> Tuple[List[Record], List[ServerState]]:
+        """The servers before the change: what can be restored of each, and how it is."""
+        return self._before, list(self._last.servers.values())
 
     def warn_of_other_names(self, goals: Sequence[Goal], everything: Sequence[ServerState]) -> None:
         """Say where the machine goes on to get requests, because it is called otherwise there."""

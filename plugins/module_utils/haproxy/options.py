@@ -15,6 +15,9 @@ from ..scheduled_events.errors import OptionError
 from .choice import read_endpoint
 from .plan import DRAIN, LARGEST_WEIGHT, MAINTENANCE, READY, STATES, Record
 
+AS_RECORDED = "as_recorded"
+"""The state that its record says, which goes then."""
+
 DEFAULT_SOCKET = "/run/haproxy/admin.sock"
 DEFAULT_TIMEOUT = 10  # seconds for one command; HAProxy ends an idle connection after as many
 DEFAULT_DEADLINE = 300  # seconds
@@ -54,13 +57,13 @@ class Order(NamedTuple):
     backends: Optional[Tuple[str, ...]] = None
     """None: every backend that has the server."""
     state: Optional[str] = None
-    """None, and nothing to restore: only read."""
+    """One of `STATES`, or `AS_RECORDED`. None, and nothing to restore: only read."""
     restore: Optional[Tuple[Record, ...]] = None
     keep_maintenance: bool = False
     """Leave a server alone that is in maintenance already, instead of draining it."""
     wait: bool = False
     deadline: float = DEFAULT_DEADLINE
-    """How long to wait for sessions to end."""
+    """How long to wait for sessions to end, or for the server to be up."""
     shutdown_sessions: bool = False
     """End the sessions that remain at the deadline."""
 
@@ -71,8 +74,8 @@ def read_order(options: Mapping[str, Any]) -> Order:
     :raises OptionError: on the first that cannot be meant
     """
     state = options.get("state")
-    if state is not None and state not in STATES:
-        raise OptionError("state: %r is not one of %s" % (state, ", ".join(STATES)))
+    if state is not None and state not in (*STATES, AS_RECORDED):
+        raise OptionError("state: %r is not one of %s, %s" % (state, ", ".join(STATES), AS_RECORDED))
     order = Order(
         server=_read_server(options.get("server")),
         backends=_read_backends(options.get("backend")),
@@ -100,9 +103,9 @@ def _check_together(order: Order) -> None:
         raise OptionError("server, restore: give exactly one: the server, or the recorded state")
     if order.restore is not None and (order.state is not None or order.backends is not None):
         raise OptionError("restore: the recorded state contains state and backend. Omit state and backend")
-    if order.wait and order.state not in (DRAIN, MAINTENANCE):
+    if order.wait and order.state not in (DRAIN, MAINTENANCE, AS_RECORDED):
         raise OptionError("wait: only a server that is taken out loses its sessions. Set state to drain or maintenance")
-    if order.shutdown_sessions and not order.wait:
+    if order.shutdown_sessions and (not order.wait or order.state == AS_RECORDED):
         raise OptionError("shutdown_sessions: ends the sessions that remain at the deadline. Set wait as well")
     if order.keep_maintenance and order.state != DRAIN:
         raise OptionError("keep_maintenance: is valid only with state: drain. Set state to drain, or omit it")
@@ -135,10 +138,14 @@ def _read_backends(names: Optional[List[str]]) -> Optional[Tuple[str, ...]]:
 def _read_records(records: Optional[List[Mapping[str, Any]]]) -> Optional[Tuple[Record, ...]]:
     if records is None:
         return None
-    return tuple(_read_record(record) for record in records)
+    return tuple(map(read_record, records))
 
 
-def _read_record(record: Mapping[str, Any]) -> Record:
+def read_record(record: Mapping[str, Any]) -> Record:
+    """Check what is to be restored of a server.
+
+    :raises OptionError: if it cannot be meant
+    """
     weight = record.get("weight")
     if weight is not None and not 0 <= weight <= LARGEST_WEIGHT:
         raise OptionError("restore: weight %r is not a weight of HAProxy, 0 to %d" % (weight, LARGEST_WEIGHT))

@@ -56,6 +56,11 @@ class ServerState(NamedTuple):
         return "%s port %d" % (self.address, self.port) if is_here else self.address
 
     @property
+    def is_up(self) -> bool:
+        """Whether its checks succeed, or it has none."""
+        return self.operational_state in (1, 2)
+
+    @property
     def state(self) -> str:
         """The settings of this server itself, which can be set again."""
         if self.admin_state & FORCED_MAINTENANCE:

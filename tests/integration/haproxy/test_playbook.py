@@ -101,7 +101,8 @@ def fixture_played(shared_haproxy: Haproxy, tmp_path_factory: pytest.TempPathFac
     haproxy = shared_haproxy
     directory = tmp_path_factory.mktemp("play")
     (directory / "update.yml").write_text(page(), encoding="utf-8")
-    tasks = json.loads(json.dumps(examples()).replace("127.0.0.1:9999", haproxy.tcp))
+    text = json.dumps(examples()).replace("127.0.0.1:9999", haproxy.tcp)
+    tasks = json.loads(text.replace("/var/lib/foghorn/haproxy", str(directory / "records")))
     playbook = [
         recorded(yaml.safe_load(WAY), directory / "way.json", haproxy),
         recorded(tasks, directory / "examples.json", haproxy),
