@@ -3,11 +3,16 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Where Ansible meets a directory that no other user can change: the arguments of own_directory."""
 
+import os
+import random
+import re
 from typing import Any, Dict, List, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 
 from .files.directory import open_own_directory
+
+_ID = re.compile("[0-9a-f]{32}\\Z")
 
 ArgumentSpec = Dict[str, Dict[str, Any]]
 
@@ -19,6 +24,7 @@ def own_directory_arguments() -> ArgumentSpec:
         "create": {"type": "bool", "default": True},
         "group_may_write": {"type": "bool", "default": False},
         "mode": {"type": "str", "default": "0755", "choices": ["0755", "0700"]},
+        "id_file": {"type": "str"},
     }
 
 
@@ -30,9 +36,12 @@ def run_own_directory(module: AnsibleModule) -> None:
         changed = files is None and given["create"]
         if changed and not module.check_mode:
             files = _files(given["path"], int(given["mode"], 8), given["group_may_write"])
-    except OSError as error:
+        result = {"changed": changed, "files": files or []}
+        if given["id_file"] is not None:
+            result.update(_identify(module, given, result))
+    except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=changed, files=files or [])
+    module.exit_json(**result)
 
 
 def _files(path: str, new_mode: Optional[int], trusts_group: bool) -> Optional[List[str]]:
@@ -41,3 +50,26 @@ def _files(path: str, new_mode: Optional[int], trusts_group: bool) -> Optional[L
             return sorted(directory.names())
     except FileNotFoundError:
         return None
+
+
+def _identify(module: AnsibleModule, given: Dict[str, Any], found: Dict[str, Any]) -> Dict[str, Any]:
+    """Read the id, or write one. An id that is none is an error only where it is needed."""
+    name = given["id_file"]
+    if name in ("", ".", "..") or "/" in name:
+        raise ValueError("id_file: %r is no name of a file. Give a name without a directory" % name)
+    if name in found["files"]:
+        with open_own_directory(given["path"], None, given["group_may_write"]) as directory:
+            text = directory.read(name).strip()
+        if not _ID.match(text) and given["create"]:
+            raise ValueError(
+                "%s holds no id, 32 hexadecimal digits. Remove it if no record is to be found by it"
+                % os.path.join(given["path"], name)
+            )
+        return {"id": text if _ID.match(text) else ""}
+    if not given["create"]:
+        return {"id": ""}
+    new = "%032x" % random.SystemRandom().getrandbits(128)
+    if not module.check_mode:
+        with open_own_directory(given["path"], None, given["group_may_write"]) as directory:
+            directory.replace(name, new, 0o600)
+    return {"id": new, "changed": True, "files": sorted([*found["files"], name])}

@@ -15,8 +15,8 @@ description:
     HAProxy host, or reaches it over TCP.
   - Optionally waits until the server has no sessions and no queued requests. A reload of HAProxy forgets the state.
     While it waits, the module checks the state each time and sets it again.
-  - Returns the former state in RV(before). With O(restore), it sets exactly this state again, including the weight. With
-    O(record), it keeps the former state in a file.
+  - Returns the former state in RV(before). With O(restore), it sets exactly this state again, including the weight.
+    With O(record), it keeps the former state in a file.
   - Checks everything that could prevent the change before it changes anything.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
@@ -53,7 +53,7 @@ options:
         checks continue.
       - V(maintenance) accepts no clients, and health checks stop. Clients that are bound to the server go elsewhere.
       - V(ready) puts the server in rotation as soon as its health checks and the server that it tracks allow it.
-      - V(as_recorded) restores what O(record) has, and then removes that. Where nothing is recorded, nothing is changed.
+      - V(as_recorded) restores what O(record) has, and then removes that. Without a record, nothing is changed.
       - If neither this nor O(restore) is given, the module only reads.
     type: str
     choices: [drain, maintenance, ready, as_recorded]

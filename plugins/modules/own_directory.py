@@ -47,6 +47,13 @@ options:
     type: str
     choices: ["0755", "0700"]
     default: "0755"
+  id_file:
+    description:
+      - Name of a file in the directory with what tells this machine from others, 32 random hexadecimal digits. With
+        O(create), it is written if it is missing.
+      - Others can keep records of the machine by RV(id), and no machine can say that the record of another one is its
+        own.
+    type: str
 seealso:
   - module: ansible.builtin.file
 """
@@ -70,6 +77,11 @@ files:
   type: list
   elements: str
   sample: [record.json]
+id:
+  description: What O(id_file) has. Empty if there is no such file.
+  returned: if O(id_file) is set
+  type: str
+  sample: 5f0c7e0b6d1f4a3e9b2c8d7e6f5a4b3c
 """
 
 from ansible.module_utils.basic import AnsibleModule

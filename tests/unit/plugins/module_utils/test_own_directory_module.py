@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.own_directory
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.stand_in import called
 
 
-def run(path: Path, check_mode: bool = False, create: bool = True) -> dict[str, Any]:
-    params = {"path": str(path), "create": create, "mode": "0700", "group_may_write": False}
+def run(path: Path, check_mode: bool = False, create: bool = True, id_file: str | None = None) -> dict[str, Any]:
+    params = {"path": str(path), "create": create, "mode": "0700", "group_may_write": False, "id_file": id_file}
     return called(run_own_directory, check_mode, **params).result
 
 
@@ -50,3 +51,36 @@ def test_given_a_directory_that_others_could_change_then_it_is_refused_also_in_c
 
     assert result["failed"]
     assert "others than root can write" in result["msg"]
+
+
+class TestItsId:
+    def test_given_none_then_it_is_made_once_and_kept(self, tmp_path: Path) -> None:
+        path = tmp_path / "new"
+
+        made = run(path, id_file="removal.id")
+
+        assert re.fullmatch("[0-9a-f]{32}", made["id"])
+        assert made == {"changed": True, "files": ["removal.id"], "id": made["id"]}
+        assert run(path, id_file="removal.id") == {**made, "changed": False}
+        assert run(path, id_file="removal.id", create=False)["id"] == made["id"]
+        assert run(tmp_path / "other", id_file="removal.id")["id"] != made["id"]
+        assert (path / "removal.id").stat().st_mode & 0o777 == 0o600
+
+    def test_given_none_when_none_is_to_be_made_then_it_is_empty(self, tmp_path: Path) -> None:
+        assert run(tmp_path, create=False, id_file="removal.id") == {"changed": False, "files": [], "id": ""}
+
+    def test_given_check_mode_then_none_is_written(self, tmp_path: Path) -> None:
+        assert run(tmp_path / "new", check_mode=True, id_file="removal.id")["changed"]
+
+        assert list(tmp_path.iterdir()) == []
+
+    def test_given_a_file_that_holds_none_then_it_is_no_id_and_not_replaced(self, tmp_path: Path) -> None:
+        (tmp_path / "removal.id").write_text("web_0")
+
+        assert run(tmp_path, create=False, id_file="removal.id")["id"] == ""
+        assert "holds no id" in run(tmp_path, id_file="removal.id")["msg"]
+        assert (tmp_path / "removal.id").read_text() == "web_0"
+
+    @pytest.mark.parametrize("name", ["", "..", "a/b", "/etc/id"])
+    def test_given_no_name_of_a_file_then_it_is_refused(self, tmp_path: Path, name: str) -> None:
+        assert "id_file: %r" % name in run(tmp_path, id_file=name)["msg"]
