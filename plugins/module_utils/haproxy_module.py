@@ -7,6 +7,7 @@ from typing import Any, Dict, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 
+from .files.records import Owner
 from .haproxy.operations import Outcome, carry_out, list_servers
 from .haproxy.options import (
     AS_RECORDED,
@@ -19,7 +20,7 @@ from .haproxy.options import (
     read_selection,
 )
 from .haproxy.plan import DRAIN, MAINTENANCE, STATES, ServerState
-from .haproxy.records import BadRecord, Owner, read_owner
+from .haproxy.records import BadRecord, read_owner
 from .haproxy.removal import put_back, take_out
 from .haproxy.runtime_api import HaproxyError, RuntimeApi
 from .scheduled_events.deadline import read_seconds
@@ -98,7 +99,8 @@ def run_server(module: AnsibleModule) -> None:
         if owner is None:
             outcome = carry_out(api, master, order, module.check_mode)
         elif order.state != AS_RECORDED:
-            outcome = take_out(api, master, order, module.params["socket"], owner, module.check_mode)
+            vm_id = module.params["record"]["vm_id"]
+            outcome = take_out(api, master, order, module.params["socket"], owner, vm_id, module.check_mode)
         else:
             returned = put_back(api, order, module.params["socket"], owner, module.check_mode)
             more = {"serving": returned.serving, "out": returned.out}
@@ -119,7 +121,7 @@ def run_server(module: AnsibleModule) -> None:
 
 
 def _read_owner(options: Any, order: Order) -> Optional[Owner]:
-    owner = read_owner(options)
+    owner = read_owner(options, order.server)
     if owner is None and order.state == AS_RECORDED:
         raise OptionError("state: as_recorded needs record, where the state before the removal is kept")
     if owner is not None and order.state not in (DRAIN, MAINTENANCE, AS_RECORDED):

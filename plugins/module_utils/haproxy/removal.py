@@ -6,13 +6,14 @@
 import time
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
+from ..files.records import Owner
 from ..scheduled_events.deadline import Deadline
 from .answers import read_servers
 from .choice import called
 from .operations import POLL_INTERVAL, Outcome, carry_out
 from .options import Order
 from .plan import MAINTENANCE, READY, Record, ServerState
-from .records import Kept, Owner, find, forget, keep
+from .records import Kept, find, forget, keep
 from .runtime_api import RuntimeApi
 
 
@@ -28,10 +29,17 @@ class Returned(NamedTuple):
 
 
 def take_out(
-    api: RuntimeApi, master: Optional[RuntimeApi], order: Order, socket: str, owner: Owner, dry_run: bool
+    api: RuntimeApi,
+    master: Optional[RuntimeApi],
+    order: Order,
+    socket: str,
+    owner: Owner,
+    vm_id: str,
+    dry_run: bool,
 ) -> Outcome:
     """Write down how the servers are, and then do what is ordered.
 
+    :param vm_id: Azure's unique id of the VM; empty if it is not known
     :raises HaproxyError: if nothing was changed
     :raises OSError: the same, because there can be no record
     :raises BadRecord: the same, because of a record that is none
@@ -39,7 +47,7 @@ def take_out(
 
     def write(before: Sequence[Record], found: Sequence[ServerState]) -> None:
         was_up = tuple(one.backend for one in found if one.is_up and one.state != MAINTENANCE)
-        keep(owner, socket, Kept("", str(order.server), owner.vm_id, tuple(before), was_up))
+        keep(owner, socket, Kept("", owner.name, vm_id, tuple(before), was_up))
 
     return carry_out(api, master, order, dry_run, keep=write)
 
@@ -59,7 +67,7 @@ def put_back(
     :raises OSError: if the records cannot be read or removed
     :raises BadRecord: if one is none
     """
-    records = find(owner, socket, str(order.server))
+    records = find(owner, socket)
     outcome = None
     if records:
         before = tuple(record for kept in records for record in kept.before)
@@ -77,7 +85,7 @@ def put_back(
                 forget(owner, records)
     if dry_run:
         return Returned(outcome, [], [])
-    names = sorted({kept.called for kept in records}) or [str(order.server)]
+    names = sorted({kept.called for kept in records}) or [owner.name]
     backends = tuple(record.backend for kept in records for record in kept.before) or order.backends
     return Returned(outcome, *_look_for(api, names, backends))
 

@@ -63,6 +63,7 @@ UNGROUPED = [
     "own_directory",
     "rotation_claim",
     "rotation_claim_info",
+    "rotation_command",
 ]
 NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
 # These run on the controller, in plugins/action: the files in plugins/modules are their documentation alone.

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.files.records import Owner
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.operations import Outcome, UnknownServer
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.options import UnixAddress, read_order
-from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.records import BadRecord, Owner, read_owner
+from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.records import BadRecord, read_owner
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.removal import Returned, put_back, take_out
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.runtime_api import RuntimeApi, Unreachable
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
@@ -37,14 +38,13 @@ class Place:
 
     def take_out(self, server: str = "web_0", machine: str = ONE, dry_run: bool = False, **options: Any) -> Outcome:
         order = read_order({"server": server, "state": "drain", "deadline": PATIENCE, **options})
-        return take_out(self.api, None, order, self.socket, self.owner(machine), dry_run)
+        owner = Owner(str(self.records), server, machine)
+        return take_out(self.api, None, order, self.socket, owner, "vm of " + machine[:1], dry_run)
 
     def put_back(self, server: str = "web_0", machine: str = ONE, dry_run: bool = False, **options: Any) -> Returned:
         order = read_order({"server": server, "state": "as_recorded", "deadline": PATIENCE, **options})
-        return put_back(self.api, order, self.socket, self.owner(machine), dry_run, lambda: self.now, self._sleep)
-
-    def owner(self, machine: str) -> Owner:
-        return Owner(str(self.records), machine, "vm of " + machine[:1])
+        owner = Owner(str(self.records), server, machine)
+        return put_back(self.api, order, self.socket, owner, dry_run, lambda: self.now, self._sleep)
 
     def _sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -205,7 +205,7 @@ class TestWhoseRecordItIs:
 
     def test_given_an_id_that_is_none_then_it_is_refused(self) -> None:
         with pytest.raises(OptionError, match="record: machine 'web_0' is no id"):
-            read_owner({"directory": "/x", "machine": "web_0"})
+            read_owner({"directory": "/x", "machine": "web_0"}, "web_0")
 
 
 class TestUntilItIsUp:

@@ -1,0 +1,121 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module rotation_command."""
+
+DOCUMENTATION = r"""
+module: rotation_command
+short_description: Take a machine out of rotation with a command, and restore it with another
+version_added: 1.0.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Internal to the role P(foghorn.azure_events.load_balancer_removal#role), which runs it for each of
+    C(load_balancer_removal_commands), on the host that the entry is delegated to.
+  - Writes down the command that undoes the removal, and then runs the one that removes. The restore runs what is
+    written down, whatever the options are then, and forgets it once the machine is back.
+  - A machine that somebody else has taken out is left alone, without a record.
+extends_documentation_fragment:
+  - foghorn.azure_events.attributes
+attributes:
+  check_mode:
+    support: full
+    details: Runs O(status) alone.
+  diff_mode:
+    support: full
+    details: Shows whether the machine leaves rotation, or returns to it.
+  idempotent:
+    support: full
+options:
+  rotation:
+    description: Whether to take the machine V(out) of rotation, or put it V(in) again.
+    type: str
+    required: true
+    choices: [out, in]
+  name:
+    description: Name of the load balancer, of letters, digits and any of C(- _ .).
+    type: str
+    required: true
+  remove:
+    description: The command that removes the machine, and its arguments. Required for O(rotation=out).
+    type: list
+    elements: str
+  restore:
+    description: The command that reverts the removal. Required for O(rotation=out), which writes it down.
+    type: list
+    elements: str
+  status:
+    description:
+      - A command that exits with 0 while the machine is in rotation, and with 1 while it is not.
+      - Without it, O(remove) runs once for each removal.
+    type: list
+    elements: str
+    default: []
+  record:
+    description: Where is written down what undoes the removal.
+    type: dict
+    required: true
+    suboptions:
+      directory:
+        description:
+          - The directory of records, of any number of machines. It is created if it is missing. No user except root and
+            the user of the task may be able to change it, or a directory above it.
+        type: path
+        required: true
+      name:
+        description: The machine's name.
+        type: str
+        required: true
+      machine:
+        description: What tells the machine from others, 32 hexadecimal digits that only the machine has.
+        type: str
+        default: ""
+  changes_within:
+    description: Seconds within which O(status) must change after O(remove) and O(restore).
+    type: float
+    default: 60
+  timeout:
+    description: Seconds that each command may take. It is ended then, with what it has begun.
+    type: float
+    default: 300
+seealso:
+  - module: foghorn.azure_events.own_directory
+"""
+
+EXAMPLES = r"""
+- name: Take the machine out of a pool
+  foghorn.azure_events.rotation_command:
+    rotation: out
+    name: pool
+    remove: [/usr/local/sbin/pool, leave, web1]
+    restore: [/usr/local/sbin/pool, join, web1]
+    record:
+      directory: /var/lib/myself
+      name: web1
+
+- name: Restore it
+  foghorn.azure_events.rotation_command:
+    rotation: in
+    name: pool
+    record:
+      directory: /var/lib/myself
+      name: web1
+"""
+
+RETURN = r"""
+{}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.rotation_command_module import rotation_command_arguments, run_rotation_command
+
+
+def main() -> None:
+    """Run the module."""
+    run_rotation_command(AnsibleModule(argument_spec=rotation_command_arguments(), supports_check_mode=True))
+
+
+if __name__ == "__main__":
+    main()
