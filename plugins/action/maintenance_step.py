@@ -31,7 +31,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variabl
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.trust import describe_forgery, forged
 
 _WITHOUT_RUN = ("checked", "begun", "status")
-_OF_A_RUN = ("listed", "chosen", "asked", "balanced", "planned", "advanced", "ended", "upgrades")
+_OF_A_RUN = ("listed", "chosen", "asked", "planned", "advanced", "ended", "upgrades")
 ARGUMENTS = {
     "state": {
         "type": "str",
@@ -42,7 +42,6 @@ ARGUMENTS = {
     "policy": {"type": "dict", "default": {}},
     "reports": {"type": "dict", "default": {}},
     "haproxys": {"type": "list", "elements": "dict", "default": []},
-    "records": {"type": "list", "elements": "dict", "default": []},
     "azure": {"type": "dict"},
     "beyond": {"type": "dict", "default": {}},
     "demand": {"type": "str", "default": "", "choices": ["", *(kind.value for kind in DemandKind)]},

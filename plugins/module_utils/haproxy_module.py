@@ -20,7 +20,7 @@ from .haproxy.options import (
     read_selection,
 )
 from .haproxy.plan import DRAIN, MAINTENANCE, STATES, ServerState
-from .haproxy.records import BadRecord, read_owner
+from .haproxy.records import BadRecord, list_records, read_owner
 from .haproxy.removal import put_back, take_out
 from .haproxy.runtime_api import HaproxyError, RuntimeApi
 from .scheduled_events.deadline import read_seconds
@@ -69,7 +69,8 @@ def server_arguments() -> ArgumentSpec:
 
 def server_info_arguments() -> ArgumentSpec:
     """Make the argument spec of haproxy_server_info."""
-    return {name: server_arguments()[name] for name in ("socket", "server", "backend", "timeout")}
+    options = {name: server_arguments()[name] for name in ("socket", "server", "backend", "timeout")}
+    return dict(options, record_directory={"type": "path"})
 
 
 def run_server_info(module: AnsibleModule) -> None:
@@ -81,7 +82,15 @@ def run_server_info(module: AnsibleModule) -> None:
     except (OptionError, HaproxyError) as error:
         module.fail_json(msg=str(error))
     described = [dict(_describe(found), is_backup=is_backup) for found, is_backup in servers]
-    module.exit_json(changed=False, servers=described)
+    more = {}  # type: Dict[str, Any]
+    if module.params["record_directory"] is not None:
+        try:
+            kept = list_records(module.params["record_directory"], module.params["socket"])
+        except OSError as error:
+            module.warn("record_directory: %s" % error)
+            kept = []
+        more["records"] = [{"server": server, "vm_id": vm_id} for server, vm_id in kept]
+    module.exit_json(changed=False, servers=described, **more)
 
 
 def run_server(module: AnsibleModule) -> None:

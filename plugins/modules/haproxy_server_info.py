@@ -32,6 +32,10 @@ options:
     description: Only the servers of these backends.
     type: list
     elements: str
+  record_directory:
+    description:
+      - Return RV(records) from this directory, which is that of O(foghorn.azure_events.haproxy_server#module:record).
+    type: path
   timeout:
     description:
       - Seconds for one command of the runtime API. Above 0, up to 86400.
@@ -107,6 +111,21 @@ servers:
     is_backup:
       description: Whether it is a C(backup) server, which serves only if no other server does.
       type: bool
+records:
+  description: The records of machines that were taken out of this HAProxy.
+  returned: if O(record_directory) is set
+  type: list
+  elements: dict
+  sample:
+    - server: web_0
+      vm_id: 7f1a6e2c-5d3b-4c8f-9a0e-1b2c3d4e5f60
+  contains:
+    server:
+      description: The server that was taken out.
+      type: str
+    vm_id:
+      description: The unique id of the VM. Empty if it was not known.
+      type: str
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -36,7 +36,6 @@ options:
       - V(listed) records all hosts of a fleet by their variables, and returns the balancers and VM ids to ask about.
       - V(chosen) returns which hosts to ask, by the answer of Azure.
       - V(asked) records the answers of hosts, and returns which balancers and other hosts to ask.
-      - V(balanced) returns where balancers may have a record of a host that nobody is known to have taken out.
       - V(planned) returns the plan for all hosts.
       - V(advanced) takes the reports of a batch, and returns its next orders.
       - V(ended) returns the results of all hosts.
@@ -44,7 +43,7 @@ options:
       - V(status) returns for each host whether it is out of rotation, why, and what to do next.
     type: str
     required: true
-    choices: [checked, begun, status, listed, chosen, asked, balanced, planned, advanced, ended, upgrades]
+    choices: [checked, begun, status, listed, chosen, asked, planned, advanced, ended, upgrades]
   run:
     description:
       - The run, as RV(run) of O(state=begun).
@@ -60,11 +59,6 @@ options:
     default: {}
   haproxys:
     description: The results of M(foghorn.azure_events.haproxy_server_info) for the balancers.
-    type: list
-    elements: dict
-    default: []
-  records:
-    description: The records of balancers, as C(ansible.builtin.slurp) has read them.
     type: list
     elements: dict
     default: []
@@ -242,7 +236,7 @@ vm_ids:
   type: list
   elements: str
 haproxys:
-  description: The balancers to ask, each with C(name) and C(socket).
+  description: The balancers to ask, each with C(name), C(socket) and a C(host) behind it.
   returned: with O(state=listed) and O(state=asked)
   type: list
   elements: dict

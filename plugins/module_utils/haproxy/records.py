@@ -94,6 +94,20 @@ def find(owner: Owner, socket: str) -> List[Kept]:
     return []
 
 
+def list_records(path: str, socket: str) -> List[Tuple[str, str]]:
+    """Say of which machines there are records: the server of each, and the unique id of the VM.
+
+    :raises OSError: if others could change them, or they cannot be read
+    """
+    found = []
+    with contextlib.suppress(FileNotFoundError), open_own_directory(path) as directory:
+        for file, server, machine in names(directory, _KIND, _ending(socket)):
+            with contextlib.suppress(BadRecord):
+                if machine:
+                    found.append((server, _read(directory, file).vm_id))
+    return found
+
+
 def forget(owner: Owner, records: Sequence[Kept]) -> None:
     """Remove records.
 

@@ -63,7 +63,6 @@ def read_balancers(
     answers: Sequence[Mapping[str, Any]],
     azure: Mapping[str, Any] | None = None,
     beyond: Mapping[str, str] | None = None,
-    records: Mapping[str, Sequence[str]] | None = None,
 ) -> Balancers:
     """Put together what balancers say.
 
@@ -73,7 +72,6 @@ def read_balancers(
     :param azure: what vm_pool_info returned of the hosts; None if Azure was not asked
     :param beyond: by the hosts that a limit leaves out of the run, their groups: where no balancer was asked, they
         count
-    :param records: by the hosts of `kept_out`, of which VMs the balancers have records, by the unique ids
     """
     servers, remarks = _read_servers(answers)
     places = {host["name"]: _places(host["haproxy"], servers) for host in hosts if host.get("haproxy")}
@@ -121,7 +119,7 @@ def read_balancers(
             of_group = [name for name, group in (beyond or {}).items() if group == (host.get("group") or "")]
             beside.setdefault(host["name"], []).extend(of_group)
     served = _served_by(hosts)
-    reborn = _reborn(hosts, records or {})
+    reborn = _reborn(hosts, answers, servers)
     remarks += [
         "%s: HAProxy still keeps out the VM that was in its place before: its server is restored" % name
         for name in reborn
@@ -164,32 +162,33 @@ def _find_unknown(hosts: Sequence[Mapping[str, Any]], servers: Mapping[str, Sequ
     return unknown
 
 
-def kept_out(hosts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """The hosts that have answered, and that a balancer keeps out although nobody is known to have taken them out.
-
-    :param hosts, answers: as `read_balancers` has them
-    :returns: for each balancer of each the `name` and `socket` of the balancer, the `host` and its `server`
-    """
-    found = []
-    for host in hosts:
-        asked = {one["name"]: one["socket"] for one in (host.get("haproxy") or {}).get("balancers", ())}
-        for balancer, servers in _read_servers(answers)[0].items() if asked and not _is_explained(host) else ():
-            if balancer in asked and any(one.is_set_out for one in _of_host(host["haproxy"], servers)):
-                server = host["haproxy"]["server"]
-                found.append(
-                    {"name": balancer, "socket": asked[balancer], "host": str(host["name"]), "server": str(server)}
-                )
-    return found
-
-
-def _reborn(hosts: Sequence[Mapping[str, Any]], records: Mapping[str, Sequence[str]]) -> list[str]:
-    """The hosts of whose server the record is that of a VM that is none of these hosts."""
+def _reborn(
+    hosts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]], servers: Mapping[str, list["_Server"]]
+) -> list[str]:
+    """The hosts whose server a balancer keeps out for a VM that is none of the hosts, as its record says."""
     alive = {str(host.get("vm_id") or "").lower() for host in hosts}
+    gone = {
+        (str(answer["__balancer"]["name"]), server)
+        for answer in answers
+        for server, vm_id in _read_records(answer)
+        if vm_id and vm_id.lower() not in alive
+    }
     return [
         str(host["name"])
         for host in hosts
-        if host.get("vm_id") and any(vm_id and vm_id.lower() not in alive for vm_id in records.get(host["name"], ()))
+        if host.get("vm_id") and host.get("haproxy") and not _is_explained(host)
+        for balancer in [one["name"] for one in host["haproxy"].get("balancers", ())]
+        if (balancer, str(host["haproxy"]["server"])) in gone
+        and any(one.is_set_out for one in _of_host(host["haproxy"], servers.get(balancer, [])))
     ]
+
+
+def _read_records(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Of which servers a balancer has records, each with the unique id of the VM. What cannot be read is none."""
+    try:
+        return [(str(one["server"]), str(one["vm_id"])) for one in answer.get("records") or ()]
+    except (AttributeError, LookupError, TypeError):
+        return []
 
 
 def find_places(

@@ -3,15 +3,13 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """The steps of a run for playbooks: each reads the run from its file, takes it one step further, and writes it back."""
 
-import base64
-import json
 import os
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.text import as_plain, plain
 from ..later_jobs import LaterJobs, later_jobs_of
-from .balancers import kept_out, of_host, read_balancers
+from .balancers import of_host, read_balancers
 from .contacts import choose_contacts, describe_others, is_back, note_resting, others_to_ask, share_a_group
 from .demand import DemandKind
 from .left_out import forget, note, noted_in
@@ -19,7 +17,7 @@ from .news import changes, out, summary
 from .orders import balancers_to_ask, known_host, note_asked, order_as_dict, read_reports
 from .plan import Plan
 from .policy import read_policy
-from .reading import UNREADABLE, check_alike, read_host
+from .reading import check_alike, read_host
 from .report import describe_plan
 from .run import Run, Step, advance, begin, begin_turn, hand_over, may_be_handed_over, still_leased
 from .run_file import Kept, read, read_run, write, write_run
@@ -94,19 +92,6 @@ def _answers(call: Call, fleet: Mapping[str, Any] | None) -> list[Mapping[str, A
     return [*(fleet["answers"] if fleet else ()), *call.arguments["haproxys"]]
 
 
-def _read_records(answers: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """By host, of which VMs the balancers have records. One that cannot be read is none."""
-    found: dict[str, list[str]] = {}
-    for answer in answers:
-        place = answer["__balancer"][0]["__balancer"]
-        try:
-            content = json.loads(base64.b64decode(answer["content"]))
-            found.setdefault(str(place["host"]), []).append(str(content["vm_id"]))
-        except UNREADABLE:
-            continue
-    return found
-
-
 def _vm_ids(hosts: Iterable[Mapping[str, Any]], names: Container[str]) -> dict[str, str]:
     """The ids of these hosts' VMs, as the inventory has them: no host may say which other host is back."""
     return {host["name"]: host["resource_id"] or "" for host in hosts if host["name"] in names}
@@ -137,12 +122,6 @@ def asked(call: Call) -> dict[str, Any]:
     }
 
 
-def balanced(call: Call) -> dict[str, Any]:
-    """Say of which hosts the balancers may have a record, although nobody is known to have taken them out."""
-    fleet = _read_fleet(call.path)
-    return {"places": kept_out(read(call.path), _answers(call, fleet))}
-
-
 def planned(call: Call) -> dict[str, Any]:
     """Begin the run, and say what is planned."""
     readings = read(call.path) if os.path.exists(call.path) else []
@@ -154,7 +133,6 @@ def planned(call: Call) -> dict[str, Any]:
         _answers(call, fleet),
         call.arguments["azure"],
         call.arguments["beyond"],
-        _read_records(call.arguments["records"]),
     )
     demand = DemandKind(call.arguments["demand"]) if call.arguments["demand"] else None
     off = [host["name"] for host in [*readings, *resting] if host["is_off"]]
@@ -277,7 +255,6 @@ STEPS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
     "listed": listed,
     "chosen": chosen,
     "asked": asked,
-    "balanced": balanced,
     "planned": planned,
     "advanced": advanced,
     "ended": ended,

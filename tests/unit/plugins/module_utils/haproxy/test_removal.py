@@ -12,7 +12,11 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.files.records import Owner
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.operations import Outcome, UnknownServer
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.options import UnixAddress, read_order
-from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.records import BadRecord, read_owner
+from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.records import (
+    BadRecord,
+    list_records,
+    read_owner,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.removal import Returned, put_back, take_out
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.runtime_api import RuntimeApi, Unreachable
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
@@ -275,3 +279,15 @@ def test_given_a_haproxy_that_cannot_be_asked_when_put_back_then_the_record_stay
         place.put_back()
 
     assert place.kept == ["haproxy_web_0_" + ONE]
+
+
+def test_given_records_when_listed_then_each_names_its_server_and_its_vm(place: Place) -> None:
+    assert list_records(str(place.records), place.socket) == []
+    place.take_out("web_0", ONE)
+    place.take_out("web_1", "")
+    (good,) = place.records.glob("haproxy_web_0_*")
+    good.with_name(good.name.replace("web_0", "bad")).write_text("{}")
+
+    # One without an id is of a machine that may still be there.
+    assert list_records(str(place.records), place.socket) == [("web_0", "vm of 1")]
+    assert list_records(str(place.records), "/another.sock") == []

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import (
-    kept_out,
     of_host,
     read_balancers,
 )
@@ -347,15 +346,28 @@ def test_given_a_server_that_is_kept_out_for_a_vm_that_is_none_of_the_hosts_then
     details: dict[str, Any], recorded: list[str], is_reborn: bool
 ) -> None:
     host, other = web("a", ("lb1",), **details), web("b", ("lb1",), vm_id="other")
-    answers = [{"__balancer": {"name": "lb1"}, "servers": [server("web/a", "drain"), server("web/b")]}]
+    records = [{"server": "a", "vm_id": vm_id} for vm_id in recorded] + [{"server": "b", "vm_id": "old"}]
+    servers = [server("web/a", "drain"), server("web/b")]
+    answers = [{"__balancer": {"name": "lb1"}, "servers": servers, "records": records}]
 
-    assert kept_out([host, other], answers) == [{"name": "lb1", "socket": "", "host": "a", "server": "a"}]
-    known = of_host(host, read_balancers([host, other], answers, records={"a": recorded}))
+    known = of_host(host, read_balancers([host, other], answers))
     assert (known["was_left"], known["is_down"]) == (is_reborn, not is_reborn)
 
 
 @pytest.mark.parametrize("reason", ["was_left", "is_drained", "leased", "agent"])
-def test_given_a_server_that_somebody_is_known_to_keep_out_then_no_record_of_it_is_looked_for(reason: str) -> None:
-    answers = [{"__balancer": {"name": "lb1"}, "servers": [server("web/a", "drain")]}]
+def test_given_a_server_that_somebody_is_known_to_keep_out_then_what_its_record_says_does_not_matter(
+    reason: str,
+) -> None:
+    host = web("a", ("lb1",), vm_id="NEW", **{reason: "yes"})
+    records = [{"server": "a", "vm_id": "old"}]
+    answers = [{"__balancer": {"name": "lb1"}, "servers": [server("web/a", "drain")], "records": records}]
 
-    assert kept_out([web("a", ("lb1",), **{reason: "yes"})], answers) == []
+    assert not any("the VM that was in its place" in remark for remark in read_balancers([host], answers).remarks)
+
+
+@pytest.mark.parametrize("records", ["x", [1], [{"server": "a"}], {"a": "b"}, None])
+def test_given_records_that_are_none_then_nobody_is_restored_by_them(records: Any) -> None:
+    host = web("a", ("lb1",), vm_id="NEW")
+    answers = [{"__balancer": {"name": "lb1"}, "servers": [server("web/a", "drain")], "records": records}]
+
+    assert of_host(host, read_balancers([host], answers))["is_down"]
