@@ -70,7 +70,7 @@ def server_arguments() -> ArgumentSpec:
 def server_info_arguments() -> ArgumentSpec:
     """Make the argument spec of haproxy_server_info."""
     options = {name: server_arguments()[name] for name in ("socket", "server", "backend", "timeout")}
-    return dict(options, record_directory={"type": "path"})
+    return dict(options, record_directories={"type": "list", "elements": "path"})
 
 
 def run_server_info(module: AnsibleModule) -> None:
@@ -83,12 +83,13 @@ def run_server_info(module: AnsibleModule) -> None:
         module.fail_json(msg=str(error))
     described = [dict(_describe(found), is_backup=is_backup) for found, is_backup in servers]
     more = {}  # type: Dict[str, Any]
-    if module.params["record_directory"] is not None:
-        try:
-            kept = list_records(module.params["record_directory"], module.params["socket"])
-        except OSError as error:
-            module.warn("record_directory: %s" % error)
-            kept = []
+    if module.params["record_directories"] is not None:
+        kept = []
+        for directory in module.params["record_directories"]:
+            try:
+                kept += list_records(directory, module.params["socket"])
+            except OSError as error:
+                module.warn("record_directories: %s" % error)
         more["records"] = [{"server": server, "vm_id": vm_id} for server, vm_id in kept]
     module.exit_json(changed=False, servers=described, **more)
 

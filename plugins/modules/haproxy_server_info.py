@@ -32,10 +32,12 @@ options:
     description: Only the servers of these backends.
     type: list
     elements: str
-  record_directory:
+  record_directories:
     description:
-      - Return RV(records) from this directory, which is that of O(foghorn.azure_events.haproxy_server#module:record).
-    type: path
+      - Return RV(records) from these directories, each that of an
+        O(foghorn.azure_events.haproxy_server#module:record).
+    type: list
+    elements: path
   timeout:
     description:
       - Seconds for one command of the runtime API. Above 0, up to 86400.
@@ -113,7 +115,7 @@ servers:
       type: bool
 records:
   description: The records of machines that were taken out of this HAProxy.
-  returned: if O(record_directory) is set
+  returned: if O(record_directories) is set
   type: list
   elements: dict
   sample:

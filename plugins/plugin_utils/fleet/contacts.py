@@ -24,6 +24,7 @@ VARIABLES = (
     "handle_events_minimum_in_service",
     "handle_events_expected_hosts",
     "handle_events_is_off",
+    "handle_events_state_directory",
     "handle_events_vm_id",
     "load_balancer_removal_methods",
     "load_balancer_removal_haproxy_hosts",

@@ -304,14 +304,16 @@ def _event_as_dict(event: Event, vm_name: str, now: float) -> dict[str, Any]:
 def balancers_to_ask(readings: Sequence[Raw]) -> dict[str, Any]:
     """Say which balancers to ask which hosts do the same work.
 
-    :returns: `haproxys`, each by its `name` in the inventory and its `socket`, with a `host` behind it; and `vm_ids`,
-        which to look up in Azure from `host`: only if a host is hit or demanded, because Azure counts requests
+    :returns: `haproxys`, each by its `name` in the inventory and its `socket`, and the directories
+        where it may have `records` of hosts; and `vm_ids`, which to look up in Azure from `host`: only if a host is hit
+        or demanded, because Azure counts requests
     """
-    haproxys = {
-        one["name"]: {**one, "host": reading["name"]}
-        for reading in readings
-        for one in (reading["haproxy"] or {}).get("balancers", ())
-    }
+    haproxys: dict[str, dict[str, Any]] = {}
+    for haproxy in (reading["haproxy"] for reading in readings if reading["haproxy"]):
+        for one in haproxy["balancers"]:
+            known = haproxys.setdefault(one["name"], {**one, "records": []})
+            if haproxy["records"] not in known["records"]:
+                known["records"].append(haproxy["records"])
     is_hit = any(reading["events"] or (reading.get("demand") or {}).get("is_due") for reading in readings)
     azure = [reading["azure"] for reading in readings if reading["azure"]] if is_hit else []
     return {

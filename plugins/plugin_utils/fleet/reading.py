@@ -254,6 +254,7 @@ def _haproxy(name: str, variables: Mapping[str, Any], removal: Mapping[str, Any]
         "balancers": [{"name": str(host), "socket": variables.get("haproxy_socket") or ""} for host in hosts],
         "server": variables.get("haproxy_server") or name,
         "backends": list(removal["haproxy_backends"]),
+        "records": str(variables.get("state_directory") or "/var/lib/foghorn/handle_events"),
     }
 
 

@@ -328,12 +328,15 @@ def test_given_hosts_behind_balancers_then_each_balancer_is_asked_once_and_azure
 ) -> None:
     haproxy = {"haproxy_hosts": ["lb1", "lb2"], "methods": ["haproxy", "azure_load_balancer"], "azure_vm_id": "/vm"}
 
-    def asked(*events: Event, **demand: bool) -> dict[str, Any]:
+    def asked(*events: Event, directory: str | None = None, **demand: bool) -> dict[str, Any]:
         answer = {"vm_name": "vm_0", "events": [as_returned(one) for one in events]}
-        return note_asked("h0", {"answer": answer, "variables": haproxy, "demand": demand}, RUN)
+        variables = {**haproxy, "state_directory": directory}
+        return note_asked("h0", {"answer": answer, "variables": variables, "demand": demand}, RUN)
 
-    quiet = balancers_to_ask([asked(), asked()])
-    assert [one["name"] for one in quiet["haproxys"]] == ["lb1", "lb2"]
+    quiet = balancers_to_ask([asked(), asked(directory="/of/web"), asked(directory="/of/web")])
+    assert [(one["name"], one["records"]) for one in quiet["haproxys"]] == [
+        (name, ["/var/lib/foghorn/handle_events", "/of/web"]) for name in ("lb1", "lb2")
+    ]
     assert quiet["vm_ids"] == []
     assert balancers_to_ask([asked(event())])["vm_ids"] == ["/vm"]
     assert balancers_to_ask([asked(is_due=True)])["vm_ids"] == ["/vm"]

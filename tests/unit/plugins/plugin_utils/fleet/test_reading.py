@@ -153,6 +153,7 @@ def test_given_a_host_behind_haproxy_when_noted_then_the_balancer_to_ask_and_the
 
     assert reading(variables=behind)["haproxy"] == {
         "balancers": [{"name": "lb1", "socket": ""}, {"name": "lb2", "socket": ""}],
+        "records": "/var/lib/foghorn/handle_events",
         "server": "web-1",
         "backends": [],
     }
