@@ -106,6 +106,7 @@ def run_server(module: AnsibleModule) -> None:
             master = RuntimeApi(address, timeout, is_master=True)
         owner = _read_owner(module.params["record"], order)
         more = {}  # type: Dict[str, Any]
+        outcome = None  # type: Optional[Outcome]
         if owner is None:
             outcome = carry_out(api, master, order, module.check_mode)
         elif order.state != AS_RECORDED:
@@ -114,11 +115,11 @@ def run_server(module: AnsibleModule) -> None:
         else:
             returned = put_back(api, order, module.params["socket"], owner, module.check_mode)
             more = {"serving": returned.serving, "out": returned.out}
-            if returned.outcome is None:
-                module.exit_json(changed=False, **more)
             outcome = returned.outcome
     except (OptionError, HaproxyError, BadRecord, OSError) as error:
         module.fail_json(msg=str(error))
+    if outcome is None:
+        module.exit_json(changed=False, **more)
     for warning in outcome.warnings:
         module.warn(warning)
     result = dict(_report(outcome), **more)

@@ -5,7 +5,7 @@
 
 import math
 import time
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 
