@@ -120,6 +120,7 @@ def run_server(module: AnsibleModule) -> None:
         module.fail_json(msg=str(error))
     if outcome is None:
         module.exit_json(changed=False, **more)
+        return
     for warning in outcome.warnings:
         module.warn(warning)
     result = dict(_report(outcome), **more)

@@ -5,7 +5,7 @@
 
 import math
 import time
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -75,7 +75,7 @@ def _runner(module: AnsibleModule) -> Any:
     def run(command: List[str]) -> Sequence[Any]:
         # What it has begun ends with it.
         limit = ["timeout", "--kill-after=%d" % _FOR_KILLING, "%d" % math.ceil(seconds)]
-        code, said, error = module.run_command([*limit, *command])  # type: Tuple[int, str, str]
+        code, said, error = module.run_command([*limit, *command])  # type: int, str, str
         return code, said, "it did not end within %g s" % seconds if code in _OUT_OF_TIME else error
 
     return run
