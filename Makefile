@@ -168,7 +168,7 @@ nginx:
 awx-collection: $(VENV)/.test
 	@tools/get_awx_collection.sh $(BIN)/python requirements/awx.txt $(CACHE)/awx
 
-$(filter-out integration-playbooks,$(INTEGRATION)): integration-%: $(VENV)/.test
+$(filter-out integration-modules integration-playbooks,$(INTEGRATION)): integration-%: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/integration/$*
 
 # What PowerShell runs on Windows VMs, with the newest ansible-core, which runs such modules on Linux too.
@@ -179,8 +179,8 @@ PLAYBOOK_TESTS := tests/integration/playbooks
 HANDLE_EVENTS := $(PLAYBOOK_TESTS)/test_handle_events.py
 # Those that begin with what Azure Resource Manager says.
 CONTROL_PLANE := $(patsubst %,$(PLAYBOOK_TESTS)/test_%.py,ask_azure handle_os_upgrades redeploy_early prepare_for_updates)
-# Playbooks have failed on the oldest ansible-core only, which evaluates variables earlier: these are tested there, events
-# and the other rooms on that of this environment, hostile hosts and texts on the newest, too.
+# Playbooks have failed on the oldest ansible-core only, which evaluates variables earlier: these are tested there; modules,
+# and hostile hosts as well, on the newest; events and the other rooms on that of this environment.
 integration-playbooks integration-control-plane: $(VENV)/.test
 	@OTHERWISE=$(VENV) tools/on_other_core.sh oldest $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
 integration-playbooks: TESTS := $(PLAYBOOK_TESTS) $(addprefix --ignore ,$(HANDLE_EVENTS) $(CONTROL_PLANE))
@@ -188,11 +188,12 @@ integration-control-plane: TESTS := $(CONTROL_PLANE)
 integration-handle-events: $(VENV)/.test
 	@$(BIN)/python -m pytest $(HANDLE_EVENTS)
 
-HOSTILE := $(PLAYBOOK_TESTS)/test_hostile.py
-integration-newest: TESTS := $(addprefix tests/integration/modules/test_,examples.py scheduled_events_info.py \
-  scheduled_events_lookup.py untrusted.py) $(HOSTILE)
-integration-newest: $(VENV)/.run
-	@tools/on_other_core.sh newest $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-newest $(TESTS)
+# What a newer ansible-core refuses or deprecates shows first in what users write: modules, lookups and their examples.
+integration-modules integration-newest: $(VENV)/.test
+	@$(OTHERWISE) tools/on_other_core.sh newest $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
+integration-modules: OTHERWISE := OTHERWISE=$(VENV)
+integration-modules: TESTS := tests/integration/modules
+integration-newest: TESTS := $(PLAYBOOK_TESTS)/test_hostile.py
 
 # Of ansible-core 2.16 without empty-init: that test, which newer ones have no more, wants a package of module_utils to
 # be without a docstring.
