@@ -280,8 +280,7 @@ def test_given_a_scale_set_behind_a_gateway_when_an_instance_is_rebooted_then_no
         for host in fleet.hosts:
             stack.enter_context(serving(nginx, host, port))
         stack.enter_context(running(fleet))
-        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
-        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds["shop_0"])
+        fleet.sign_in(monkeypatch, "shop_0")
         monkeypatch.setenv("ANSIBLE_AZURE_AUTH_SOURCE", "msi")
         with traffic(tmp_path / "load", "%s:%d" % fleet.azure.load_balancers["front"]):
             events = reboot(fleet, "shop_1")

@@ -10,9 +10,9 @@ import shlex
 import threading
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -72,9 +72,11 @@ def new_disk(host: Host, down: Path) -> dict[str, Any]:
 
 
 class UpgradedFleet(Fleet):
-    """A set whose image Azure upgrades, so many percent at a time at most."""
+    """A set whose image Azure upgrades, so many percent at a time at most, and what it asks at the start."""
 
-    def __init__(self, path: Path, subnet: int, count: int, percent: int, *hooks: str) -> None:
+    def __init__(
+        self, path: Path, subnet: int, count: int, percent: int, *hooks: str, asks: Sequence[str] = ()
+    ) -> None:
         properties = {
             "upgradePolicy": {
                 "mode": "Rolling",
@@ -90,6 +92,7 @@ class UpgradedFleet(Fleet):
             "instance_seconds": 1,
             "retry_after": 1,
             "scale_sets": [{"name": "vm", "properties": properties}],
+            "lifecycle_hook_events": [{"scale_set": "vm", "type": one} for one in asks],
         }
         # The ports of the members are those of the hosts, which the fleet chooses.
         hosts = [Host(path / f"host{number}", f"127.0.{subnet}.{number + 1}") for number in range(count)]
@@ -163,6 +166,11 @@ class UpgradedFleet(Fleet):
             if one["properties"]["state"] == "Active"
         ]
 
+    def events(self) -> dict[str, Any]:
+        """What Azure asks, by its type."""
+        listed = self.arm("GET", "lifecycleHookEvents")["value"]
+        return {one["properties"]["type"]: one["properties"] for one in listed}
+
     def wait_for(self, condition: Any) -> None:
         limit = time.monotonic() + PATIENCE
         while not condition():
@@ -189,22 +197,11 @@ class UpgradedFleet(Fleet):
         return self.start("handle_os_upgrades", *chosen, *arguments, **{**usual, **variables})
 
 
-@pytest.fixture
-def at_azure(monkeypatch: pytest.MonkeyPatch) -> Callable[[UpgradedFleet], None]:
-    """Have modules ask the simulator of this fleet."""
-
-    def use(fleet: UpgradedFleet) -> None:
-        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
-        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds["ctl"])
-
-    return use
-
-
 def test_given_machines_under_traffic_when_azure_upgrades_a_batch_then_nothing_is_lost(
-    tmp_path: Path, at_azure: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with UpgradedFleet(tmp_path, 58, 3, 67, BATCH) as fleet:
-        at_azure(fleet)
+        fleet.sign_in(monkeypatch, "ctl")
         fleet.wait_for(fleet.in_rotation)
         fleet.new_image()
         with Traffic(fleet.azure.load_balancers["front"]) as traffic:
@@ -228,67 +225,104 @@ def test_given_no_hook_when_azure_upgrades_the_set_then_requests_are_lost(tmp_pa
         assert traffic.lost != []
 
 
-def test_given_no_room_or_another_answer_when_run_then_nobody_is_touched_and_azure_waits(
-    tmp_path: Path, at_azure: Any
+class _Answered(NamedTuple):
+    """A run on a set that asks about each of its hosts, and what Azure knew before and after."""
+
+    fleet: UpgradedFleet
+    status: int
+    run: Run
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Answered]:
+    """Host 0 is rejected, 1 left alone, and for 2 there is no room. Another upgrade is to be scheduled."""
+    path = tmp_path_factory.mktemp("answered")
+    with (
+        pytest.MonkeyPatch.context() as monkeypatch,
+        UpgradedFleet(path, 60, 3, 100, SCHEDULING, BATCH, asks=[BATCH, SCHEDULING]) as fleet,
+    ):
+        fleet.sign_in(monkeypatch, "ctl")
+        before = fleet.events()
+        for host, answer in zip(fleet.hosts, ("reject", "leave"), strict=False):
+            host.variables["handle_os_upgrades_answer"] = answer
+        status, run = fleet.handle(
+            handle_events_minimum_in_service=3, handle_os_upgrades_hold=7200, handle_os_upgrades_scheduling="approve"
+        )
+        yield _Answered(fleet, status, run, before, fleet.events())
+
+
+def test_given_no_room_when_run_then_the_host_is_left_in_service_and_azure_waits_longer(answered: _Answered) -> None:
+    assert answered.status != 0
+    assert "host2: left in service: 3 of 3 hosts of vm are in service, and 3 must stay" in answered.run.text
+    assert answered.run.changes(answered.fleet.hosts[2]) == 0
+    assert answered.after[BATCH]["waitUntil"] > answered.before[BATCH]["waitUntil"]
+
+
+def test_given_another_answer_when_run_then_azure_gets_it_and_the_host_is_not_touched(answered: _Answered) -> None:
+    assert [target["actionState"] for target in answered.after[BATCH]["targetResources"]] == [
+        "Rejected",
+        "Waiting",
+        "Waiting",
+    ]
+    assert "host1: left alone: handle_os_upgrades_answer is leave" in answered.run.text
+    assert all(host.is_back() for host in answered.fleet.hosts)
+
+
+def test_given_an_upgrade_that_azure_asks_to_schedule_when_run_then_it_is_approved(answered: _Answered) -> None:
+    assert answered.before[SCHEDULING]["state"] == "Active"
+    assert [target["actionState"] for target in answered.after[SCHEDULING]["targetResources"]] == ["Approved"]
+
+
+def test_given_check_mode_when_run_then_it_is_predicted_and_nothing_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with UpgradedFleet(tmp_path, 60, 3, 67, BATCH) as fleet:
-        at_azure(fleet)
-        fleet.wait_for(fleet.in_rotation)
-        fleet.new_image()
-        before = fleet.arm("GET", "lifecycleHookEvents")["value"][0]["properties"]["waitUntil"]
+    with UpgradedFleet(tmp_path, 63, 1, 100, BATCH, asks=[BATCH]) as fleet:
+        fleet.sign_in(monkeypatch, "ctl")
 
-        status, run = fleet.handle(handle_events_minimum_in_service=2, handle_os_upgrades_hold=7200)
+        status, run = fleet.handle("--check", handle_events_minimum_in_service=0)
 
-        assert status != 0
-        assert "host0: left in service: 3 of 3 hosts of vm are in service, and 2 must stay" in run.text, run.output
-        assert fleet.asked() == [["Waiting", "Waiting"]]
-        assert fleet.arm("GET", "lifecycleHookEvents")["value"][0]["properties"]["waitUntil"] > before
-        assert all(run.changes(host) == 0 for host in fleet.hosts[1:])
-
-        status, run = fleet.handle("--check", handle_events_minimum_in_service=1)
         assert status == 0, run.output
         assert "host0: " in run.text
         assert "would be prepared" in run.text
-        assert fleet.asked() == [["Waiting", "Waiting"]]
-        assert all(host.is_back() for host in fleet.hosts)
+        assert fleet.asked() == [["Waiting"]]
+        assert fleet.hosts[0].is_back()
         assert not (tmp_path / "notes").exists()
 
+
+def test_given_a_method_that_keeps_azure_from_upgrading_when_run_then_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with UpgradedFleet(tmp_path, 64, 1, 100, BATCH) as fleet:
+        fleet.sign_in(monkeypatch, "ctl")
+
         status, run = fleet.handle(load_balancer_removal_methods=["instance_protection"])
+
         assert status != 0
         assert "load_balancer_removal_methods: instance_protection, on host0" in run.text
 
-        fleet.hosts[0].variables["handle_os_upgrades_answer"] = "reject"
-        fleet.hosts[1].variables["handle_os_upgrades_answer"] = "leave"
-        status, run = fleet.handle()
-        assert status == 0, run.output
-        assert fleet.asked() == [["Rejected", "Waiting"]]
-        assert "host1: left alone: handle_os_upgrades_answer is leave" in run.text
-
 
 def test_given_a_run_that_is_killed_while_azure_works_when_run_again_then_the_machine_is_restored(
-    tmp_path: Path, at_azure: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with UpgradedFleet(tmp_path, 61, 2, 50, SCHEDULING, BATCH) as fleet:
-        at_azure(fleet)
+    with UpgradedFleet(tmp_path, 61, 1, 100, BATCH) as fleet:
+        fleet.sign_in(monkeypatch, "ctl")
         fleet.wait_for(fleet.in_rotation)
         fleet.new_image()
-        status, run = fleet.handle(handle_os_upgrades_scheduling="approve")
-        assert status == 0, run.output
-        fleet.wait_for(lambda: fleet.asked() == [["Waiting"]])
+        (host,) = fleet.hosts
         notes = tmp_path / "notes"
-        killed = fleet.begin()
+        killed = fleet.begin(handle_events_minimum_in_service=0)
         killed.wait_until(lambda: fleet.asked() != [["Waiting"]])
         killed.kill()
-        fleet.wait_for(lambda: fleet.upgraded() == ["0"] and not fleet.is_down(fleet.hosts[0]))
+        fleet.wait_for(lambda: fleet.upgraded() == ["0"] and not fleet.is_down(host))
         assert len(list(notes.iterdir())) == 1
-        assert not fleet.hosts[0].state.exists()
+        assert not host.state.exists()
         # The inventory calls it otherwise by now.
-        fleet.hosts[0].name = "host0.example.com"
+        host.name = "host0.example.com"
 
-        fleet.wait_for(fleet.in_rotation)
-        status, run = fleet.handle()
+        status, run = fleet.handle(handle_events_minimum_in_service=0)
 
         assert status == 0, run.output
-        assert fleet.upgraded() == ["0", "1"]
-        assert all(host.is_back() for host in fleet.hosts)
+        assert host.is_back()
         assert list(notes.iterdir()) == []

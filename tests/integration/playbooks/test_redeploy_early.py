@@ -31,8 +31,7 @@ def planned(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
         "maintenance_windows": [{"vms": ["vm_1"]}],
     }
     with Fleet(path, 57, 3, clock={"speed": SPEED}, arm=arm) as fleet:
-        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
-        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds["vm_2"])
+        fleet.sign_in(monkeypatch, "vm_2")
         for host in fleet.hosts:
             host.variables["redeploy_early_endpoint"] = fleet.azure.imds[host.vm.lower()]
             host.variables["id"] = VM_ID % host.vm.lower()
@@ -47,15 +46,15 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
         yield fleet
 
 
-def move(fleet: Fleet, *arguments: str, count: int = 3, **variables: Any) -> tuple[int, Run]:
-    """Run it on all of them, or on so many."""
+def move(fleet: Fleet, *arguments: str, hosts: slice = slice(3), **variables: Any) -> tuple[int, Run]:
+    """Run it on all of them, or on these."""
     sign_in = {"auth_source": "msi", "subscription_id": SUBSCRIPTION}
     return fleet.run(
         "redeploy_early",
         "-e",
         "redeploy_early_hosts=all",
         *arguments,
-        hosts=fleet.hosts[:count],
+        hosts=fleet.hosts[hosts],
         redeploy_early_sign_in=sign_in,
         redeploy_early_poll_interval=1,
         **variables,
@@ -98,7 +97,9 @@ def test_given_hardware_that_will_fail_in_days_when_run_then_that_machine_alone_
 def test_given_planned_maintenance_when_run_then_that_machine_alone_is_drained_maintained_and_back(
     fleet: Fleet,
 ) -> None:
-    status, run = move(fleet, redeploy_early_when="maintenance_window", handle_events_minimum_in_service=2)
+    status, run = move(
+        fleet, hosts=slice(1, 3), redeploy_early_when="maintenance_window", handle_events_minimum_in_service=1
+    )
 
     assert status == 0, run.output
     assert began(fleet) == [("Redeploy", ["vm_1"], "User")]
@@ -131,7 +132,7 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Fleet, Run
     with pytest.MonkeyPatch.context() as monkeypatch, planned(tmp_path_factory.mktemp("moved"), monkeypatch) as fleet:
         fleet.azure.arm_fault("error", error="locked", methods=["POST"], paths=["*/vm_0/*"])
         fleet.azure.arm_fault("error", error="forbidden", methods=["GET"], paths=["*/operations/*"])
-        status, run = move(fleet, count=2, redeploy_early_when="always", handle_events_minimum_in_service=0)
+        status, run = move(fleet, hosts=slice(2), redeploy_early_when="always", handle_events_minimum_in_service=0)
         yield fleet, run, status
 
 
@@ -167,7 +168,7 @@ def test_given_a_machine_that_claims_to_be_another_when_run_then_neither_is_move
     del liar.variables["id"]
     liar.variables |= {"ansible_host": liar.address, "redeploy_early_endpoint": fleet.azure.imds[other.vm.lower()]}
 
-    status, run = move(fleet, count=1, redeploy_early_when="always")
+    status, run = move(fleet, hosts=slice(1), redeploy_early_when="always")
 
     assert status != 0
     assert f"host0 says that it is {VM_ID % 'vm_1'}, and Azure does not show that this VM has the private address" in (
