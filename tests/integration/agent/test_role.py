@@ -199,9 +199,11 @@ def mode_of(path: Path) -> int:
 def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_only_what_has_to_be_done_is_done(
     machine: Machine,
 ) -> None:
-    # Only says what would be done.
-    assert machine.play("--check", "--diff") == 0, machine.output
+    # Only says what would be done, and before anything is installed, what would be done about each type.
+    assert machine.play("--check", "--diff", handler_agent_policies=[POLICY]) == 0, machine.output
     assert machine.changes > 0
+    for event_type in ("Preempt", "Terminate", "Redeploy", "Reboot", "SpotRebalanceRecommendation", "Freeze"):
+        assert f"{event_type} of this VM, from Platform, which may start" in machine.output
     assert (machine.files(), machine.take_calls()) == ([], [])
 
     hook = {"stage": "drain", "name": "10-deregister", "content": "#!/bin/sh\nexit 0\n"}
@@ -223,16 +225,8 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert said.stdout.startswith(b"foghorn-agent ")
     assert f"ExecStart={PYTHON} -IS {machine.program} run\n" in machine.unit.read_text()
 
-    assert machine.play(handler_agent_hooks=[hook]) == 0, machine.output
-    assert (machine.changes, machine.take_calls()) == (0, [])
-
-    assert machine.play("--check", "--diff", handler_agent_policies=[POLICY]) == 0, machine.output
-    # Before anything is installed, what would be done about each type.
-    for event_type in ("Preempt", "Terminate", "Redeploy", "Reboot", "SpotRebalanceRecommendation", "Freeze"):
-        assert f"{event_type} of this VM, from Platform, which may start" in machine.output
-    assert machine.take_calls() == []
-
     members: dict[str, Any] = {
+        "handler_agent_hooks": [hook],
         "handler_agent_members_group": "all",
         "handler_agent_address": "fd00::4",
         "handler_agent_vm_name": "web_0",
@@ -256,7 +250,7 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert machine.play("--check", handler_agent_keep_in_service=1, **members) == 2
     assert "handler_agent_keep_in_service: 1 of the 1 machines of all cannot stay" in " ".join(machine.output.split())
     assert machine.play(handler_agent_policies=[POLICY], **members) == 0, machine.output
-    assert (machine.changes, machine.secret.read_text().strip()) == (0, secret)
+    assert (machine.changes, machine.secret.read_text().strip(), machine.take_calls()) == (0, secret, [])
 
     # Exchanged without a restart, with the previous one. The configuration alone needs no restart either, and the
     # play fails if the agent will not have it.
