@@ -71,19 +71,6 @@ def test_given_no_root_when_install_agent_is_checked_as_pasted_then_the_agent_it
     assert re.findall(r"ok: \[(host-\d+)\]", told.split("TASK [")[0]) == ["host-31"]
 
 
-def test_given_a_misspelt_word_when_install_agent_is_checked_then_it_is_named(
-    simulator: Simulator, tmp_path: Path
-) -> None:
-    policies = [{"drain": [{"pauze": 12}]}]
-
-    result = run(
-        "install_agent.yml", tmp_path, simulator, ["--check", "--limit", "host-31"], handler_agent_policies=policies
-    )
-
-    assert result.returncode == 2
-    assert "pauze" in result.stdout
-
-
 def test_given_a_reboot_when_read_events_runs_as_pasted_then_it_shows_the_reboot(
     simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
