@@ -42,6 +42,8 @@ class Description(NamedTuple):
     """The host that builds the image that this one starts from; without, it starts from the tree as it is."""
     builds: bool = False
     """Whether it has a second copy of its tree, at IMAGE, for others to start from."""
+    files: tuple[tuple[str, Path], ...] = ()
+    """What its disk has beside its tree: the contents of these directories, each below the path before it."""
 
     @property
     def address(self) -> str:
@@ -193,6 +195,10 @@ class Host:
         """Make the disks, and the network."""
         self._temporary_disk.mkdir()
         _overlay(self.description.tree, self._place, self._image)
+        for path, directory in self.description.files:
+            target = self._disk / path.lstrip("/")
+            target.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["cp", "--recursive", f"{directory}/.", str(target)], check=True)
         for name, content in self._files.items():
             file = self._disk / name.lstrip("/")
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -24,6 +24,7 @@ SIMULATOR_LIMIT = 60.0
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 _ROOT = Path(__file__).resolve().parents[2]
+_SCENARIOS = _ROOT / "extensions" / "molecule"
 
 
 def supervise(lab: str, simulator: Path, logs: Path) -> int:
@@ -269,7 +270,8 @@ def describe(hosts: list[dict[str, Any]]) -> list[Description]:
             tree = builders[image].tree
         else:
             tree = _tree_of(host)
-        result.append(Description(host["name"], tree, number, image, host["name"] in images))
+        files = tuple((path, _SCENARIOS / directory) for path, directory in host.get("files", {}).items())
+        result.append(Description(host["name"], tree, number, image, host["name"] in images, files))
     return result
 
 
