@@ -21,6 +21,9 @@ BOOT_LIMIT = 60.0
 SHUTDOWN_LIMIT = 20.0
 """Seconds that a host has to shut down in order, before its power is cut."""
 
+PYTHON = Path(__file__).parent / "python"
+"""What every Python in the lab begins with."""
+
 IMAGE = "/srv/image"
 """Where a host that builds an image has the system that is to become one."""
 
@@ -208,6 +211,9 @@ class Host:
         if self.description.builds:
             (self._place / "image").mkdir()
             _overlay(self.description.tree, self._place / "image")
+        for disk in (self._disk, self._place / "image" / "disk"):
+            for file in disk.glob("etc/python3.*/sitecustomize.py"):
+                shutil.copyfile(PYTHON / file.name, file)
         network.connect(self.description.name, self.description.number)
 
     async def _run(self) -> None:

@@ -26,7 +26,7 @@ from tools.run_steps import Result, Screen, printed, run_step, summarise
 from . import trees
 from .commands import CommandError, ask, directory_of, ssh_connections_of
 from .confinement import enter, first_process, keep_mounts_private, remove_cgroup, start_confined
-from .host import cgroup_of_lab
+from .host import PYTHON, cgroup_of_lab
 
 LANES = 2
 """How many scenarios run side by side, each in a lab of its own: they wait more than they work."""
@@ -178,6 +178,7 @@ def _environment(name: str, collections: Path, cache: Path) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",
         "ANSIBLE_NOCOLOR": "1",
+        "PYTHONPATH": str(PYTHON),
         "PYTHONUNBUFFERED": "1",
         "ANSIBLE_HOME": str(cache / "ansible"),
         "ANSIBLE_COLLECTIONS_PATH": str(collections),
