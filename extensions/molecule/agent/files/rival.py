@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Another user of the machine, who wants the agent's port, and beside it a balancer that probes. For so many seconds.
+"""Another user of the machine, who wants the agent's port, and beside it a balancer that probes, until a file is there.
 
-    python3 rival.py SECONDS PORT
+    python3 rival.py FILE PORT
 
 Says at the end how often the port was had, and how the probes fared.
 """
 
 import collections
 import json
+import os
 import socket
 import sys
 import threading
@@ -16,13 +17,13 @@ import time
 
 
 def main() -> None:
-    ends, port = time.monotonic() + float(sys.argv[1]), int(sys.argv[2])
+    end, port = sys.argv[1], int(sys.argv[2])
     taken: collections.Counter[str] = collections.Counter()
-    thief = threading.Thread(target=steal, args=(port, ends, taken))
+    thief = threading.Thread(target=steal, args=(port, end, taken))
     thief.start()
     answers: collections.Counter[str] = collections.Counter()
     slowest = 0.0
-    while time.monotonic() < ends:
+    while not os.path.exists(end):
         began = time.monotonic()
         answers[probe(port)] += 1
         slowest = max(slowest, time.monotonic() - began)
@@ -31,8 +32,8 @@ def main() -> None:
     print(json.dumps({"taken": taken, "answers": answers, "slowest": slowest}))
 
 
-def steal(port: int, ends: float, taken: "collections.Counter[str]") -> None:
-    while time.monotonic() < ends:
+def steal(port: int, end: str, taken: "collections.Counter[str]") -> None:
+    while not os.path.exists(end):
         for host in ("127.0.0.1", "0.0.0.0"):
             with socket.socket() as sock:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
