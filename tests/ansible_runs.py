@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs of ansible-playbook that are forks of a process which has imported it: a start would take a second each time.
 
-Those forks share what Ansible has made of modules to send them to a machine, and of templates, which a fork for each
-task of each host would compile again. Everything else of a run is as it would be without: arguments, environment,
-session, output, exit status. A process for each set of variables that are read once, at the start, is started when it
-is asked first, and ends with the tests.
+Those forks share what Ansible has made of modules to send them to a machine, too. Everything else of a run is as it
+would be without: arguments, environment, session, output, exit status. A process for each set of variables that are
+read once, at the start, is started when it is asked first, and ends with the tests.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ import atexit
 import contextlib
 import ctypes
 import gc
-import hashlib
 import importlib
 import json
-import marshal
 import os
 import random
 import select
@@ -177,48 +174,9 @@ def _import() -> None:
     for name in (*_MODULES, *os.environ.get("PRELOAD", "").split()):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    _share_templates()
     # A fork copies each object that its garbage collector visits.
     gc.collect()
     gc.freeze()
-
-
-def _share_templates() -> None:
-    """Have all forks compile each template once. The code depends on nothing that changes while the tests run but on
-    what the key has.
-    """
-    import jinja2
-    from ansible import constants
-
-    compile_anew = jinja2.Environment.compile
-    # Ansible makes it for this process, and removes it.
-    directory = Path(constants.DEFAULT_LOCAL_TMP)
-
-    def compile_once(self: Any, source: Any, *arguments: Any, **options: Any) -> Any:
-        # An overlay has settings of its own. Other sources are trees already.
-        if not isinstance(source, str) or self.overlayed or arguments or options:
-            return compile_anew(self, source, *arguments, **options)
-        key = repr((type(self), str(source), _escapes_backslashes())).encode()
-        file = directory / hashlib.sha256(key).hexdigest()
-        with contextlib.suppress(FileNotFoundError):
-            return marshal.loads(file.read_bytes())
-        code = compile_anew(self, source)
-        written = file.with_suffix(f".{os.getpid()}")
-        written.write_bytes(marshal.dumps(code))
-        written.rename(file)
-        return code
-
-    jinja2.Environment.compile = compile_once  # type: ignore[method-assign]
-
-
-def _escapes_backslashes() -> bool:
-    """Whether backslashes in the template that is being compiled are doubled: since ansible-core 2.19, by its lexer."""
-    try:
-        from ansible._internal._templating._jinja_bits import _TemplateCompileContext
-    except ImportError:
-        return False
-    context = _TemplateCompileContext.current(optional=True)
-    return bool(context and context.escape_backslashes)
 
 
 def _become(output: int, arguments: list[str], environment: dict[str, str], cwd: str) -> None:
