@@ -11,8 +11,8 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Internal to the role P(foghorn.azure_events.load_balancer_removal#role), which runs it for each of
-    C(load_balancer_removal_commands), on the host that the entry is delegated to.
+  - "Internal: may change without notice. The role P(foghorn.azure_events.load_balancer_removal#role) runs it for each
+    of C(load_balancer_removal_commands), on the host that the entry is delegated to."
   - Writes down the command that undoes the removal, and then runs the one that removes. The restore runs what is
     written down, whatever the options are then, and forgets it once the machine is back.
   - A machine that somebody else has taken out is left alone, without a record.

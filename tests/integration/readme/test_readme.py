@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The playbooks of the README and of docs/which_part.md work as they stand there, in a simulated Azure."""
+"""The playbooks of the README and of docs/getting_started.md work as they stand there, in a simulated Azure."""
 
 import json
 import re
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLAYBOOKS = {
     match.group(1): match.group(0)
-    for page in (README, (ROOT / "docs/which_part.md").read_text(encoding="utf-8"))
+    for page in (README, (ROOT / "docs/getting_started.md").read_text(encoding="utf-8"))
     for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     for match in [re.match(r"# (\w+\.yml)\n.*", block, re.DOTALL)]
     if match
