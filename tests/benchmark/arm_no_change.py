@@ -6,7 +6,7 @@ Ours reads a scale set, compares its terminate notification and is done. Theirs,
 only reads it. Both run from playbooks of their own environment, against the same simulator, over TLS and signed in
 with the same secret. What Ansible takes to start is not counted: a playbook with several tasks is compared with one
 that has a single task. Fails when ours takes more than 0.3 of theirs. What it asks for is counted by a test
-(tests/unit/roles/azure_simulator/arm/test_request_counts.py).
+(tests/unit/plugins/module_utils/arm/test_request_counts.py).
 
 The environment of azure.azcollection is made below .cache when it is missing, which takes minutes and 2 GB. Its version
 is the one in PyPI's package `ansible`, which requirements/awx.in pins; the collection pins what it needs itself. Only

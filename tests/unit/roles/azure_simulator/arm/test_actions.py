@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError
 
-from .conftest import SUBSCRIPTION
+from tests.simulated_cloud import SUBSCRIPTION
 
 Start = Callable[..., Any]
 Ask = Callable[..., Any]

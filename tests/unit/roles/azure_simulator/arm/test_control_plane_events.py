@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
-from .conftest import SUBSCRIPTION
+from tests.simulated_cloud import SUBSCRIPTION
 
 Start = Callable[..., Any]
 

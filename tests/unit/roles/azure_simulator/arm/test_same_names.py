@@ -20,7 +20,8 @@ from azure.core.exceptions import ResourceNotFoundError
 from azure_simulator.config import parse
 from azure_simulator.reading import Invalid
 
-from .conftest import SUBSCRIPTION
+from tests.simulated_cloud import SUBSCRIPTION
+
 from .test_control_plane_events import PUBLISH, ask_graph
 
 Start = Callable[..., Any]

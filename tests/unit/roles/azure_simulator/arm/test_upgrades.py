@@ -10,19 +10,9 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
+from tests.simulated_cloud import HEALTH, lagging
+
 Start = Callable[..., Any]
-
-
-HEALTH = {
-    "virtualMachineProfile": {
-        "extensionProfile": {"extensions": [{"name": "health", "properties": {"type": "ApplicationHealthLinux"}}]}
-    }
-}
-
-
-def lagging(*names: str, **more: Any) -> dict[str, Any]:
-    """A configuration in which these lack the latest model, and the set reports its instances' health."""
-    return {"scale_sets": [{"name": "web", "outdated": list(names), "properties": HEALTH, **more}]}
 
 
 def of_mode(mode: str, **more: Any) -> dict[str, Any]:

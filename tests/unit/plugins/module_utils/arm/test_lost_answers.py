@@ -28,8 +28,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines 
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 
-from .conftest import SUBSCRIPTION
-from .test_upgrades import lagging
+from tests.simulated_cloud import SUBSCRIPTION, lagging
 
 Start = Callable[..., Any]
 Work = Callable[[ArmClient], Any]

@@ -20,7 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentia
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import DesiredState
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 
-from .conftest import SUBSCRIPTION
+from tests.simulated_cloud import SUBSCRIPTION
 
 Start = Callable[..., Any]
 
