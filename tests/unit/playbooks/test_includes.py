@@ -53,4 +53,4 @@ def test_given_an_include_that_is_repeated_then_it_is_by_numbers_that_are_equal_
 
 
 def test_there_are_includes_to_check() -> None:
-    assert len(list(loops())) >= 9
+    assert any(loops())
