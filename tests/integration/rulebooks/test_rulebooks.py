@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 
 from tests.integration.playbooks.fleet import Fleet
 from tests.processes import with_descendants
@@ -412,10 +413,8 @@ def test_given_events_that_are_hours_away_when_their_rulebook_is_read_then_it_ru
     (ruleset,) = yaml.safe_load(path.read_text(encoding="utf-8"))
     (source,) = ruleset["sources"]
     options = source["foghorn.azure_events.scheduled_events"]
-    page = (ROOT / "docs" / "handle_events_reference.md").read_text(encoding="utf-8")
-    (approve_within,) = re.findall(r"^\| `handle_events_approve_within` \| `(\d+)` \|", page, re.MULTILINE)
 
-    assert options["remind_within"] == "{{ maintenance_remind_within | default(%s) }}" % approve_within
+    assert options["remind_within"] == "{{ maintenance_remind_within | default(%d) }}" % Policy().approve_within
     # Between handle_events_begin_within, when it meets what may not be approved, and the start, more than once.
     assert options["remind_every"] == "{{ maintenance_remind_every | default(300) }}"
 
