@@ -69,7 +69,10 @@ attributes:
     support: partial
     details: With O(update_instances=all) every run updates all instances.
 notes:
-  - The module prints its progress at least every 30 seconds, also in AWX.
+  - The module prints its progress at least every 30 seconds, also in AWX. If it is interrupted, Azure continues the
+    operations that it has accepted, and another run resumes.
+  - The members of a flexible scale set are VMs. A member counts as up to date if its notifications are those of the
+    model. Reading them needs the permission C(Microsoft.Compute/virtualMachines/read).
   - Spot instances have no terminate notification. The module warns if the scale set consists of them.
 seealso:
   - module: foghorn.azure_events.vmss_terminate_notification_info
