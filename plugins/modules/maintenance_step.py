@@ -236,7 +236,7 @@ vm_ids:
   type: list
   elements: str
 haproxys:
-  description: The balancers to ask, each with C(name), C(socket) and a C(host) behind it.
+  description: The balancers to ask, each with C(name), C(socket) and the directories of its C(records).
   returned: with O(state=listed) and O(state=asked)
   type: list
   elements: dict

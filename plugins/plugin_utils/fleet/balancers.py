@@ -173,13 +173,18 @@ def _reborn(
         for server, vm_id in _read_records(answer)
         if vm_id and vm_id.lower() not in alive
     }
+
+    def is_kept_out(haproxy: Mapping[str, Any]) -> bool:
+        return any(
+            (one["name"], str(haproxy["server"])) in gone
+            and any(found.is_set_out for found in _of_host(haproxy, servers.get(one["name"], [])))
+            for one in haproxy.get("balancers", ())
+        )
+
     return [
         str(host["name"])
         for host in hosts
-        if host.get("vm_id") and host.get("haproxy") and not _is_explained(host)
-        for balancer in [one["name"] for one in host["haproxy"].get("balancers", ())]
-        if (balancer, str(host["haproxy"]["server"])) in gone
-        and any(one.is_set_out for one in _of_host(host["haproxy"], servers.get(balancer, [])))
+        if host.get("vm_id") and host.get("haproxy") and not _is_explained(host) and is_kept_out(host["haproxy"])
     ]
 
 

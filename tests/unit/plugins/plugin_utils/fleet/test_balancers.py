@@ -365,6 +365,18 @@ def test_given_a_server_that_somebody_is_known_to_keep_out_then_what_its_record_
     assert not any("the VM that was in its place" in remark for remark in read_balancers([host], answers).remarks)
 
 
+def test_given_two_balancers_that_keep_out_an_earlier_vm_then_its_successor_is_named_once() -> None:
+    host = web("a", ("lb1", "lb2")) | {"vm_id": "new"}
+    records = [{"server": "a", "vm_id": "old"}]
+    answers = [
+        {"__balancer": {"name": name}, "servers": [server("web/a", "drain")], "records": records}
+        for name in ("lb1", "lb2")
+    ]
+
+    remarks = read_balancers([host], answers).remarks
+    assert [("the VM that was in its place" in remark) for remark in remarks].count(True) == 1
+
+
 @pytest.mark.parametrize("records", ["x", [1], [{"server": "a"}], {"a": "b"}, None])
 def test_given_records_that_are_none_then_nobody_is_restored_by_them(records: Any) -> None:
     host = web("a", ("lb1",), vm_id="NEW")
