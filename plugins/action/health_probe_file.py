@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.lost import failing_if_lost
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable
 
 
 class ActionModule(ActionBase):
@@ -22,6 +22,6 @@ class ActionModule(ActionBase):
         """Run it."""
         begun: dict[str, Any] = super().run(tmp, task_vars)
         doing = "restored to rotation" if self._task.args.get("rotation") == "in" else "taken out of rotation"
-        answer = failing_if_lost(lambda: self._execute_module(task_vars=task_vars), doing)
+        answer = fail_if_unreachable(lambda: self._execute_module(task_vars=task_vars), doing)
         # For a change that was made just now, the controller's clock gives the time.
         return {**begun, **answer, "since": answer.get("since") or time.time()}

@@ -14,7 +14,6 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.module_utils.service_module import STOPPED, service_arguments
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.lost import failing_if_lost
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
     Answer,
     ServiceError,
@@ -22,6 +21,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services impo
     read_answer,
     read_services,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 
@@ -41,7 +41,7 @@ class ActionModule(ActionBase):
             services = read_services(arguments["services"])
             given = {name: arguments[name] for name in ("state", "record", "after", "failure")}
             left = {} if deadline is None else {"seconds": deadline - time.time()}
-            said = failing_if_lost(
+            said = fail_if_unreachable(
                 lambda: self._execute_module(module_args={**given, **left, "services": services}, task_vars=task_vars),
                 "stopping its services" if is_stop else "starting its services",
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.lost import failing_if_lost
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable
 
 
 class ActionModule(ActionBase):
@@ -22,4 +22,4 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Run it."""
         begun: dict[str, Any] = super().run(tmp, task_vars)
-        return {**begun, **failing_if_lost(lambda: self._execute_module(task_vars=task_vars), "leased or released")}
+        return {**begun, **fail_if_unreachable(lambda: self._execute_module(task_vars=task_vars), "leased or released")}

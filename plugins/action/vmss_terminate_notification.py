@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.speaking import SpeakingAction
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.progress_action import ProgressAction
 
 
-class ActionModule(SpeakingAction):
+class ActionModule(ProgressAction):
     """Runs the module, and shows its progress while it runs."""

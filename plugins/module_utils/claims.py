@@ -18,7 +18,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 
 from .files.directory import Directory, new_name, open_own_directory
 from .files.ownership import UnsafePath
-from .scheduled_events.text import harmless_line
+from .scheduled_events.text import sanitize_line
 
 FILE = "claims.json"
 _LOCK = ".claims.lock"
@@ -190,7 +190,7 @@ def of_vm(state: State, vm: Vm, directory: str) -> State:
         raise Shared(
             "%s is the directory of another VM, %s. Set handle_events_state_directory to a directory that each VM has"
             " for itself; or, if the disk came from that VM, make sure that this one is in rotation, and delete the"
-            " directory" % (directory, harmless_line(theirs.resource_id, _LONGEST_ID))
+            " directory" % (directory, sanitize_line(theirs.resource_id, _LONGEST_ID))
         )
     if theirs.vm_id and vm.vm_id and theirs.vm_id.lower() != vm.vm_id.lower():
         left = next(iter(state.claims.values()), None)
@@ -214,7 +214,7 @@ def lease(state: State, run: Run, seconds: float, now: float, take_over: str = "
         lease={
             "id": run.run_id,
             "playbook": run.playbook,
-            "by": harmless_line(run.by, _LONGEST_TEXT),
+            "by": sanitize_line(run.by, _LONGEST_TEXT),
             "process": run.process,
             "until": now + seconds,
             "returning": is_returning,
@@ -248,12 +248,12 @@ def claim(state: State, run: Run, request: ClaimRequest, now: float) -> State:
     after = {
         "since": before.get("since", now),
         "noted_at": now,
-        "by": harmless_line(run.by, _LONGEST_TEXT),
-        "reason": harmless_line(request.reason, _LONGEST_TEXT),
+        "by": sanitize_line(run.by, _LONGEST_TEXT),
+        "reason": sanitize_line(request.reason, _LONGEST_TEXT),
         "boot_id": boot_id(),
         "is_final": request.is_final,
         "starts_at": request.starts_at,
-        "approving": [harmless_line(event_id, _LONGEST_TEXT) for event_id in request.approving][:_MOST_IDS],
+        "approving": [sanitize_line(event_id, _LONGEST_TEXT) for event_id in request.approving][:_MOST_IDS],
         "left_out_at": now if request.left_out else None,
         "seen": _seen(before.get("seen") or {}, request.seen, now),
     }
@@ -263,7 +263,7 @@ def claim(state: State, run: Run, request: ClaimRequest, now: float) -> State:
 def _seen(before: Mapping[str, float], event_ids: Optional[Sequence[str]], now: float) -> Dict[str, float]:
     if event_ids is None:
         return dict(before)
-    keys = [harmless_line(event_id, _LONGEST_TEXT).lower() for event_id in event_ids][:_MOST_IDS]
+    keys = [sanitize_line(event_id, _LONGEST_TEXT).lower() for event_id in event_ids][:_MOST_IDS]
     return {key: float(before.get(key, now)) for key in keys}
 
 
@@ -284,10 +284,10 @@ def note_tried(state: State, tried: Mapping[str, str], now: float) -> State:
     """
     noted = {event_id: one for event_id, one in state.tried.items() if now < one["at"] + _LONGEST_ATTEMPT}
     for event_id, reason in tried.items():
-        key = harmless_line(event_id, _LONGEST_TEXT).lower()
+        key = sanitize_line(event_id, _LONGEST_TEXT).lower()
         noted.pop(key, None)
         if reason:
-            noted[key] = {"at": now, "reason": harmless_line(reason, _LONGEST_TEXT)}
+            noted[key] = {"at": now, "reason": sanitize_line(reason, _LONGEST_TEXT)}
     return state._replace(tried=dict(list(noted.items())[-_MOST_IDS:]))
 
 

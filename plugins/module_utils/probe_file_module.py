@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict
 from ansible.module_utils.basic import AnsibleModule
 
 from .files.writing import remove
-from .looking import look_until, other_status
+from .polling import other_status, poll_until
 from .probe_file import MEANS, PRESENT, put_back, take_out
 from .url_status import status_of
 
@@ -98,4 +98,4 @@ def _look(module: AnsibleModule, look: Callable[[str], str], most: float) -> str
     """
     url = module.params["url"]
     within = min(module.params["url_timeout"], most)
-    return look_until(lambda: look(url), within, time.monotonic, time.sleep) if url else ""
+    return poll_until(lambda: look(url), within, time.monotonic, time.sleep) if url else ""

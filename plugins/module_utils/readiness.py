@@ -19,7 +19,7 @@ from .scheduled_events.document import GENERAL_API_VERSION, NEWEST_API_VERSION
 from .scheduled_events.errors import DocumentError, HttpError, ImdsError, OptionError
 from .scheduled_events.http_connection import HttpConnection
 from .scheduled_events.options import ConnectionOptions, read_connection
-from .scheduled_events.text import harmless_line
+from .scheduled_events.text import sanitize_line
 from .scheduled_events.url import hide_password
 from .units import look_at_units
 
@@ -68,7 +68,7 @@ def look_at_imds(connection: ConnectionOptions) -> "Tuple[List[Finding], Dict[st
     keys = {"name": "name", "vm_id": "vmId", "resource_id": "resourceId", "scale_set": "vmScaleSetName"}
     for key, azures in keys.items():
         value = compute.get(azures)
-        told[key] = harmless_line(value, _LONGEST_QUOTE) if isinstance(value, str) and value else None
+        told[key] = sanitize_line(value, _LONGEST_QUOTE) if isinstance(value, str) and value else None
     findings = [Finding("metadata service", OK, "answers; the name of this VM is %s" % told["name"])]
     with ImdsClient(connection.endpoint, connect_timeout=connection.connect_timeout) as client:
         try:
@@ -172,4 +172,4 @@ def _proxies(environment: Mapping[str, str], host: str) -> Finding:
 
 
 def _line(said: Optional[object]) -> str:
-    return harmless_line(str(said).strip(), _LONGEST_QUOTE)
+    return sanitize_line(str(said).strip(), _LONGEST_QUOTE)

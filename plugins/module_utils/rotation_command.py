@@ -15,7 +15,7 @@ from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tup
 
 from .files.directory import Directory, open_own_directory
 from .files.records import Owner, name_of, names
-from .looking import look_until
+from .polling import poll_until
 from .service_states import Runner
 
 _KIND = "command"
@@ -181,6 +181,6 @@ def _await(status: Sequence[str], wanted: int, world: World) -> None:
             ": " + str(error or said).strip() if error or said else "",
         )
 
-    why = look_until(look, world.within, world.clock, world.sleep)
+    why = poll_until(look, world.within, world.clock, world.sleep)
     if why:
         raise CommandError(why)

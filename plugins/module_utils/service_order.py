@@ -11,7 +11,7 @@ import os
 import socket
 from typing import Any, Callable, Collection, Container, Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
-from .looking import TIMEOUT, look_until, other_status
+from .polling import TIMEOUT, other_status, poll_until
 from .service_states import ENDED, RUNNING, STOPPED, UNKNOWN, Runner, ServiceStateError, is_asked, state_of
 
 ABORT, IGNORE = "abort", "ignore"
@@ -160,7 +160,7 @@ def unhealthy(healthy: Mapping[str, Any], world: World) -> str:
             ("Wait until the service's own check succeeds", lambda: _run(_CHECK_TIMEOUT, healthy["command"], world.run))
         )
     for what, look in looks:
-        why = look_until(look, healthy["within"], world.clock, world.sleep)
+        why = poll_until(look, healthy["within"], world.clock, world.sleep)
         if why:
             return "%s: %s" % (what, why)
     return ""
@@ -210,7 +210,7 @@ def _await(service: Service, wanted: Container[str], ends: float, world: World) 
             return str(error)
         return "" if state in wanted else "it is %s" % state
 
-    why = look_until(look, max(0.0, ends - world.clock()), world.clock, world.sleep)
+    why = poll_until(look, max(0.0, ends - world.clock()), world.clock, world.sleep)
     return why and "Wait until the service is %s: %s" % ("down" if wanted is _DOWN else "up", why)
 
 

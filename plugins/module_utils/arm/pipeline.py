@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.masking import mask
-from ..scheduled_events.text import harmless_line
+from ..scheduled_events.text import sanitize_line
 from ..scheduled_events.url import Url, hide_password, is_loopback, parse_url
 from .cloud import Cloud
 from .errors import ArmError, MissingLibrary, OutOfTime
@@ -91,7 +91,7 @@ class Transport:
             url = parse_url(link)
         except (TypeError, ValueError) as error:
             # A query may hold a token.
-            shown = harmless_line(hide_password(str(link)).partition("?")[0], _LONGEST_QUOTE)
+            shown = sanitize_line(hide_password(str(link)).partition("?")[0], _LONGEST_QUOTE)
             raise ArmError("Azure's answer leads to %r: nothing was sent there. A URL %s" % (shown, error)) from None
         self._judge(url)
 

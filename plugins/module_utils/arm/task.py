@@ -82,7 +82,7 @@ def run_task(
         with ArmClient(sign_in, Deadline(timeout)) as client:
             client.tell = _writer(module.params.get("progress_file"))
             try:
-                with _heard_out():
+                with _sigterm_as_interrupt():
                     outcome = work(client)
             except KeyboardInterrupt:
                 module.fail_json(msg=interrupted(client), **_sign_in_of(client), **_doubt(client))
@@ -136,7 +136,7 @@ def _writer(path: str | None) -> Callable[[str], None]:
 
 
 @contextmanager
-def _heard_out() -> Iterator[None]:
+def _sigterm_as_interrupt() -> Iterator[None]:
     """Treat SIGTERM like Ctrl-C: Ansible and AWX end a task with it, and the user wants to know its progress."""
     try:
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -26,7 +26,7 @@ from .document import API_VERSIONS, GENERAL_API_VERSION, NEWEST_API_VERSION, Doc
 from .errors import DocumentError, OutOfTime, ProtocolError, Refused, TooLarge, Unreachable
 from .http_connection import Answer, HttpConnection, first_to_come
 from .strict_json import parse_json
-from .text import harmless_line, harmless_word
+from .text import sanitize_line, sanitize_word
 from .url import parse_url
 
 DEFAULT_ENDPOINT = "http://169.254.169.254"
@@ -103,7 +103,7 @@ class ImdsClient:
     :param clock: monotonic, in seconds
     :param wall_clock: seconds since the epoch, for a `Retry-After` that is a date
     :param jitter: gives a number from 0 to 1
-    :param beside_after: seconds after which a request whose answer has not begun is sent over a second connection,
+    :param hedge_after: seconds after which a request whose answer has not begun is sent over a second connection,
         beside the first: its answer may be lost, or just take long. An answer that has begun may take as long. None:
         there is only one connection
     :param longest_wait: seconds between two tries, whatever IMDS asks for
@@ -119,11 +119,11 @@ class ImdsClient:
         wall_clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random.random,
-        beside_after: Optional[float] = None,
+        hedge_after: Optional[float] = None,
         longest_wait: float = math.inf,
     ) -> None:
         self._host, self._port = split_endpoint(endpoint)
-        self._beside_after = beside_after
+        self._hedge_after = hedge_after
         self._longest_wait = longest_wait
         self.endpoint = endpoint.rstrip("/")
         self.api_version = api_version
@@ -209,7 +209,7 @@ class ImdsClient:
         if not isinstance(name, str) or not name:
             raise DocumentError("IMDS at %s does not say the name of this VM: set vm_name" % self.endpoint)
         others = [compute.get(key) for key in ("vmScaleSetName", "resourceId", "vmId")]
-        return Identity(harmless_word(name), *(harmless_word(one) if isinstance(one, str) else "" for one in others))
+        return Identity(sanitize_word(name), *(sanitize_word(one) if isinstance(one, str) else "" for one in others))
 
     def _unusable(self, error: DocumentError) -> DocumentError:
         return DocumentError("The answer of IMDS at %s cannot be used: %s" % (self.endpoint, error))
@@ -321,16 +321,16 @@ class ImdsClient:
         )
 
     def _exchange(self, content: bytes, attempt: Deadline) -> Answer:
-        first, patience = self._connection, self._beside_after
+        first, patience = self._connection, self._hedge_after
         if patience is None:
             return first.exchange(content, attempt, _LARGEST_ANSWER)
         first.send(content, attempt)
         chosen = first_to_come([first], min(patience, attempt.remaining()))
         if chosen is None:
-            chosen = self._ask_beside(first, content, attempt, patience)
+            chosen = self._ask_hedged(first, content, attempt, patience)
         return chosen.receive(Deadline(min(patience, attempt.remaining()), self._clock), _LARGEST_ANSWER)
 
-    def _ask_beside(self, first: HttpConnection, content: bytes, attempt: Deadline, patience: float) -> HttpConnection:
+    def _ask_hedged(self, first: HttpConnection, content: bytes, attempt: Deadline, patience: float) -> HttpConnection:
         """Ask over a second connection, too, and go on with the one whose answer comes first."""
         second = HttpConnection(self._host, self._port)
         chosen: Optional[HttpConnection] = None
@@ -407,13 +407,13 @@ def _describe_error(error: Exception) -> str:
 
 def _describe_answer(answer: Answer) -> str:
     said = _error_text(answer)
-    return "%d %s%s" % (answer.status, harmless_line(answer.reason, _LONGEST_QUOTE), ": %s" % said if said else "")
+    return "%d %s%s" % (answer.status, sanitize_line(answer.reason, _LONGEST_QUOTE), ": %s" % said if said else "")
 
 
 def _error_text(answer: Answer) -> str:
     said = _field_of(answer, "error")
     text = said if isinstance(said, str) else answer.body[: 4 * _LONGEST_QUOTE].decode("utf-8", "replace")
-    return harmless_line(text, _LONGEST_QUOTE)
+    return sanitize_line(text, _LONGEST_QUOTE)
 
 
 def _is_empty(request: _Request, answer: Answer) -> bool:

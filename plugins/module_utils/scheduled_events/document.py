@@ -30,8 +30,8 @@ from .event import (
     name_key,
     same_name,
 )
-from .strict_json import DEEPEST_VALUE, has_no_number, is_deeper_than, parse_json, quote
-from .text import harmless_fields, harmless_name, harmless_prose, harmless_word
+from .strict_json import DEEPEST_VALUE, has_nan_or_infinity, is_deeper_than, parse_json, quote
+from .text import sanitize_fields, sanitize_name, sanitize_prose, sanitize_word
 
 # Oldest first. Each adds to the one before it.
 API_VERSIONS = (
@@ -285,14 +285,14 @@ def _parse_resources(content: Dict[str, Any], name: str, path: str) -> Tuple[str
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DocumentError("%s.%s: expected a list of VM names, got %s" % (path, name, quote(names)))
     # The first version wrote an underscore before each name, and later ones were seen to. No name begins with its own.
-    return tuple(harmless_word(name.lstrip("_") or name) for name in names)
+    return tuple(sanitize_word(name.lstrip("_") or name) for name in names)
 
 
 def _required_word(content: Dict[str, Any], name: str, path: str) -> str:
     value = content.get(name)
     if not isinstance(value, str) or not value:
         raise DocumentError("%s.%s: expected text, got %s" % (path, name, quote(value)))
-    return harmless_word(value)
+    return sanitize_word(value)
 
 
 def _optional_text(content: Dict[str, Any], name: str, path: str) -> Optional[str]:
@@ -304,12 +304,12 @@ def _optional_text(content: Dict[str, Any], name: str, path: str) -> Optional[st
 
 def _optional_word(content: Dict[str, Any], name: str, path: str) -> Optional[str]:
     value = _optional_text(content, name, path)
-    return None if value is None else harmless_word(value)
+    return None if value is None else sanitize_word(value)
 
 
 def _optional_prose(content: Dict[str, Any], name: str, path: str) -> Optional[str]:
     value = _optional_text(content, name, path)
-    return None if value is None else harmless_prose(value)
+    return None if value is None else sanitize_prose(value)
 
 
 def _as_azure_spells(word: _Word, known: Iterable[str]) -> _Word:
@@ -324,10 +324,10 @@ def _other_value(content: Dict[str, Any], name: str, path: str) -> Dict[str, Any
 def _other_values(fields: Dict[str, Any], prefix: str) -> Dict[str, Any]:
     for name, value in fields.items():
         if is_deeper_than(DEEPEST_VALUE, value):
-            raise DocumentError("%s: nested deeper than %d levels" % (prefix + harmless_name(name), DEEPEST_VALUE))
-        if has_no_number(value):
-            raise DocumentError("%s: has a number in it that JSON cannot write" % (prefix + harmless_name(name)))
-    return harmless_fields(fields)
+            raise DocumentError("%s: nested deeper than %d levels" % (prefix + sanitize_name(name), DEEPEST_VALUE))
+        if has_nan_or_infinity(value):
+            raise DocumentError("%s: has a number in it that JSON cannot write" % (prefix + sanitize_name(name)))
+    return sanitize_fields(fields)
 
 
 def _optional_integer(content: Dict[str, Any], name: str, path: str) -> Optional[int]:

@@ -47,11 +47,11 @@ def is_deeper_than(levels: int, value: Any) -> bool:
     return levels == 0 or any(is_deeper_than(levels - 1, child) for child in _children(value))
 
 
-def has_no_number(value: Any) -> bool:
+def has_nan_or_infinity(value: Any) -> bool:
     """Whether an infinity or a NaN is in it, where JSON was read by something that takes them."""
     if isinstance(value, float):
         return not math.isfinite(value)
-    return isinstance(value, (dict, list)) and any(has_no_number(child) for child in _children(value))
+    return isinstance(value, (dict, list)) and any(has_nan_or_infinity(child) for child in _children(value))
 
 
 def _children(value: Union[Dict[str, Any], List[Any]]) -> Iterable[Any]:

@@ -25,20 +25,20 @@ _IN_PROSE = re.compile("[%s]" % _HARMFUL)
 _IN_WORDS = re.compile("[%s\U000e0000-\U000e007f]" % _HARMFUL_IN_WORDS)
 
 
-def harmless_prose(text: str) -> str:
+def sanitize_prose(text: str) -> str:
     """Text that is meant for people, and may have several lines."""
     return _replace(_IN_PROSE, text)
 
 
-def harmless_word(text: str) -> str:
+def sanitize_word(text: str) -> str:
     """An id, a name, a type: text that is compared, and stands in lines with others."""
     return _replace(_IN_WORDS, text)
 
 
-def harmless_line(text: str, longest: int) -> str:
+def sanitize_line(text: str, longest: int) -> str:
     """Text to be quoted in a message: one line of at most `longest` characters."""
     # Cut twice: what is cleaned need not be long, and what is left may be shorter.
-    line = harmless_word(" ".join(text[: 4 * longest].split()))
+    line = sanitize_word(" ".join(text[: 4 * longest].split()))
     return line if len(line) <= longest else line[:longest] + "…"
 
 
@@ -65,28 +65,28 @@ def as_plain(value: Any) -> Any:
     return [as_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-def harmless_fields(fields: Mapping[str, Any]) -> Dict[str, Any]:
+def sanitize_fields(fields: Mapping[str, Any]) -> Dict[str, Any]:
     """An object of JSON with all text in it, names too. It must not be nested deeply."""
-    return {harmless_name(name): _harmless_value(value) for name, value in fields.items()}
+    return {sanitize_name(name): _sanitize_value(value) for name, value in fields.items()}
 
 
-def harmless_name(name: str) -> str:
+def sanitize_name(name: str) -> str:
     """The name of a field that we do not know.
 
     One that begins with two underscores is marked with U+FFFD: in what Ansible reads, `__ansible_type` and the like
     are no names but orders.
     """
-    word = harmless_word(name)
+    word = sanitize_word(name)
     return "\ufffd" + word[1:] if word.startswith("__") else word
 
 
-def _harmless_value(value: Any) -> Any:
+def _sanitize_value(value: Any) -> Any:
     if isinstance(value, str):
-        return harmless_prose(value)
+        return sanitize_prose(value)
     if isinstance(value, dict):
-        return harmless_fields(value)
+        return sanitize_fields(value)
     if isinstance(value, list):
-        return [_harmless_value(child) for child in value]
+        return [_sanitize_value(child) for child in value]
     return value
 
 

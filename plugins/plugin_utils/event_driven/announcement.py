@@ -26,7 +26,7 @@ from ...module_utils.arm.lifecycle_hook_events import WAITING
 from ...module_utils.scheduled_events.dates import format_date, parse_date
 from ...module_utils.scheduled_events.document import event_as_dict
 from ...module_utils.scheduled_events.event import Event, name_key
-from ...module_utils.scheduled_events.text import harmless_word
+from ...module_utils.scheduled_events.text import sanitize_word
 from .hosts import UNKNOWN
 
 KEY = "azure_maintenance"
@@ -134,7 +134,7 @@ def identify(identity: Iterable[str]) -> str:
 
 def word(value: Any) -> str | None:
     """A text that is compared and is printed in lines with others; None if it is no text, or empty."""
-    return harmless_word(value) if isinstance(value, str) and value else None
+    return sanitize_word(value) if isinstance(value, str) and value else None
 
 
 def date(value: Any) -> str | None:

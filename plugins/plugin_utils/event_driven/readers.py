@@ -31,7 +31,7 @@ from ...module_utils.scheduled_events.operations import open_client
 from ...module_utils.scheduled_events.options import ConnectionOptions
 from ...module_utils.scheduled_events.signature import is_answer_signed, new_nonce, sign_question
 from ...module_utils.scheduled_events.strict_json import parse_json
-from ...module_utils.scheduled_events.text import harmless_line
+from ...module_utils.scheduled_events.text import sanitize_line
 from .announcement import LIFECYCLE_HOOK, SCHEDULED_EVENT, event_of_hook
 from .hosts import group_of
 from .options import AGENTS, IMDS, LIFECYCLE_HOOKS, Options
@@ -176,7 +176,7 @@ class Agents:
             except asyncio.TimeoutError:
                 self._note(name, "no answer within %g s" % self._options.timeout)
             except (self._failure, OSError, ValueError) as error:
-                self._note(name, harmless_line("%s: %s" % (type(error).__name__, error), _LONGEST_QUOTE))
+                self._note(name, sanitize_line("%s: %s" % (type(error).__name__, error), _LONGEST_QUOTE))
             else:
                 for kept in (self._problems, self._failures, self._not_before):
                     kept.pop(name, None)
@@ -193,7 +193,7 @@ class Agents:
             if secrets and response.status in (401, 403):
                 raise NoAnswer("answered %d: does it hold the same secret, and is it %s?" % (response.status, name))
             if response.status != 200:
-                raise NoAnswer("answered %d %s" % (response.status, harmless_line(response.reason or "", 100)))
+                raise NoAnswer("answered %d %s" % (response.status, sanitize_line(response.reason or "", 100)))
             given = {key.lower(): value for key, value in response.headers.items()}
         if secrets and not is_answer_signed(secrets, nonce, given, body):
             raise NoAnswer("the answer is not signed with the secret in secret_file")
@@ -218,7 +218,7 @@ def events_of_status(body: bytes, vm_name: str) -> list[Event]:
         raise DocumentError("not the status of an agent: it has no list of events")
     # An agent that IMDS has not answered yet knows neither its VM's name nor any event.
     if events and not same_name(str(status.get("vm_name")), vm_name):
-        raise NoAnswer("it is the agent of %s" % harmless_line(str(status.get("vm_name")), 100))
+        raise NoAnswer("it is the agent of %s" % sanitize_line(str(status.get("vm_name")), 100))
     # The agent keeps an event for a while after its end.
     listed = [event_from_dict(one, "events") for one in events if not (isinstance(one, dict) and _is_over(one))]
     # It speaks for its own VM. Of others it may know as well, and their agents say so themselves.

@@ -243,10 +243,10 @@ def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:
     return dict(
         host,
         groups=[] if name in balancers.alone else list(groups),
-        was_left=bool(host.get("was_left")) or name in balancers.reborn,
+        needs_restore=bool(host.get("needs_restore")) or name in balancers.reborn,
         beside=list(balancers.beside.get(name, ())),
         is_down=name in balancers.down,
-        left_alone=balancers.alone.get(name, ""),
+        skip_reason=balancers.alone.get(name, ""),
         would_fail=[*(host.get("would_fail") or ()), *([balancers.unknown[name]] if name in balancers.unknown else [])],
     )
 
@@ -344,7 +344,7 @@ def _is_down(host: Mapping[str, Any], is_served: Sequence[bool]) -> bool:
 
 
 def _is_explained(host: Mapping[str, Any]) -> bool:
-    return any(host.get(reason) for reason in ("was_left", "is_drained", "leased", "agent"))
+    return any(host.get(reason) for reason in ("needs_restore", "is_drained", "leased", "agent"))
 
 
 def _served_by(hosts: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:

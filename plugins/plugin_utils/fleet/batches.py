@@ -236,7 +236,13 @@ def _may_refill(by_name: Mapping[str, Host], unit: Unit) -> bool:
 def _is_to_be_restored(host: Host) -> bool:
     # It may have been taken out for an event whose VMs cannot be read.
     is_unclear = any(event.is_of_unknown_vms for event in host.events)
-    return host.was_left and host.vm_name is not None and not host.leased and not host.left_out and not is_unclear
+    return (
+        host.needs_restore
+        and host.vm_name is not None
+        and not host.leased
+        and not host.keep_out_reason
+        and not is_unclear
+    )
 
 
 def _why_held(reason: str, unit: Unit, policy: Policy) -> str:

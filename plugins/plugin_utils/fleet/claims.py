@@ -37,11 +37,11 @@ class LeaseView(NamedTuple):
     abandoned: str = ""
     """Why the host may stay out although another run has leased it, in words; empty unless it is claimed for this
     owner, and the other run is not known to be alive."""
-    was_left: bool = False
+    needs_restore: bool = False
     """Whether an earlier run has taken it out for this owner and not restored it."""
     by_others: str = ""
     """Who else wants it out, in words; empty if nobody does."""
-    left_out: str = ""
+    keep_out_reason: str = ""
     """Why it is not to be restored yet although its event is no longer listed; empty if it is."""
     approving: tuple[str, ...] = ()
     """Ids of events whose approval an earlier run may have sent."""
@@ -141,9 +141,9 @@ def lease_view(
         leased=leased,
         take_over=take_over,
         abandoned=abandoned,
-        was_left=mine is not None,
+        needs_restore=mine is not None,
         by_others=describe_others(claims, owner),
-        left_out="" if mine is None else _why_left_out(mine, found, left_out_for),
+        keep_out_reason="" if mine is None else _why_kept_out(mine, found, left_out_for),
         approving=() if mine is None else tuple(mine.get("approving") or ()),
         tried=tuple(
             Attempt(str(event_id), max(0.0, float(found["now"]) - float(one["at"])), str(one.get("reason") or ""))
@@ -189,7 +189,7 @@ def view_as_dict(view: LeaseView) -> dict[str, Any]:
     return dict(written, tried=tried, claimed=[plain(one) for one in view.claimed])
 
 
-def _why_left_out(claim: Mapping[str, Any], found: Found, left_out_for: float) -> str:
+def _why_kept_out(claim: Mapping[str, Any], found: Found, left_out_for: float) -> str:
     """Whether the machine may be about to be deleted: it has not booted since, and its event has just ended."""
     if not claim.get("is_final") or claim.get("boot_id") != found.get("boot_id"):
         return ""

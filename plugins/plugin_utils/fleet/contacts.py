@@ -167,7 +167,7 @@ def others_to_ask(resting: Sequence[Raw], asked: Sequence[Raw], answers: Sequenc
     :param answers: what haproxy_server_info returned of each balancer
     """
     places = find_places([*resting, *asked], answers)
-    groups = {group for host in asked if host["events"] or host["was_left"] for group in _groups(host, places)}
+    groups = {group for host in asked if host["events"] or host["needs_restore"] for group in _groups(host, places)}
     hit = {name_key(str(vm)) for host in asked for event in host["events"] for vm in event.get("resources") or ()}
     return [
         host["name"]
@@ -190,7 +190,7 @@ def describe_others(names: Sequence[str]) -> list[str]:
 
 def is_back(host: Raw) -> bool:
     """Whether the host's answer shows that no run has left it out, and none is working on it."""
-    return bool(host["vm_name"]) and not host["was_left"] and not host["leased"]
+    return bool(host["vm_name"]) and not host["needs_restore"] and not host["leased"]
 
 
 def share_a_group(resting: Sequence[Raw], asked: Sequence[Raw]) -> list[Raw]:

@@ -27,7 +27,7 @@ class EventPlan(NamedTuple):
     """The hosts that are left to their agents."""
     withheld: str
     """Why it must not be approved; empty if it may be."""
-    left_alone: str
+    skip_reason: str
     """Why nothing is done about it now; empty if something is."""
     approver: str | None
     """The host that approves it, if it is approved."""
@@ -48,13 +48,13 @@ def plan_events(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequenc
     others = _Others(
         busy={name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.leased},
         elsewhere={name_key(host.vm_name) for host in rest or () if host.vm_name is not None},
-        alone={name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.left_alone},
+        alone={name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.skip_reason},
         may_answer=rest is None and any(host.vm_name is None and not host.leased for host in hosts),
         heard={name_key(host.vm_name) for host in hosts if host.vm_name is not None},
     )
     listed: dict[_Statement, tuple[Event, list[Host]]] = {}
     for host in hosts:
-        if host.vm_name is None or host.leased or host.left_alone:
+        if host.vm_name is None or host.leased or host.skip_reason:
             continue
         for event in host.events:
             # An event of unknown VMs is shown for the hosts that list it.
@@ -113,23 +113,23 @@ def _plan_event(
     is_under_way = not event.is_of_unknown_vms and (
         may_begin or any(is_at_work_on(agent, event.event_id) for agent in agents.values())
     )
-    left_alone = "" if is_under_way else _why_left_alone(event, withheld, rule, policy, now)
+    skip_reason = "" if is_under_way else _why_skipped(event, withheld, rule, policy, now)
     waits_for_answers = (
         others.may_answer
         and not is_under_way
         and any(key not in others.busy and key not in others.heard for key in outsiders)
         and not _why_withheld(event, {}, others, tuple(agents), rule, now)
-        and not _why_left_alone(event, "", rule, policy, now)
+        and not _why_skipped(event, "", rule, policy, now)
     )
-    left_alone = "" if waits_for_answers else left_alone
-    not_again = "" if is_under_way or left_alone else _why_not_again(event, members, policy, now)
+    skip_reason = "" if waits_for_answers else skip_reason
+    not_again = "" if is_under_way or skip_reason else _why_not_again(event, members, policy, now)
     return EventPlan(
         event=event,
         hosts=tuple(member.name for member in members),
         outsiders=tuple(outsiders.values()),
         agents=tuple(agents),
         withheld=withheld,
-        left_alone=left_alone or not_again,
+        skip_reason=skip_reason or not_again,
         # Without outsiders there is always an approver.
         approver=next((member.name for member in members if event.is_led_by(member.vm_name or "")), None),
         may_begin=may_begin,
@@ -186,7 +186,7 @@ def _why_unprepared(members: Sequence[Host], rule: Rule) -> str:
     )
 
 
-def _why_left_alone(event: Event, withheld: str, rule: Rule, policy: Policy, now: float) -> str:
+def _why_skipped(event: Event, withheld: str, rule: Rule, policy: Policy, now: float) -> str:
     if event.is_of_unknown_vms:
         return UNKNOWN_VMS
     if rule.ignore:

@@ -37,7 +37,7 @@ class Host(NamedTuple):
     vm_name: str | None = None
     """Its name in Azure; None if it did not answer."""
     events: tuple[Event, ...] = ()
-    was_left: bool = False
+    needs_restore: bool = False
     """Whether an earlier run has left it out of rotation."""
     settle_seconds: float = 0.0
     """How long its balancers take to notice that it is out."""
@@ -59,7 +59,7 @@ class Host(NamedTuple):
     """What its clock said; None if that is not known."""
     held: str = ""
     """Why it stays in service whatever is announced, in words: it may be wrong about itself or about the time."""
-    left_alone: str = ""
+    skip_reason: str = ""
     """Why it is never taken out of rotation, in words: it balances for the others."""
     minimum: str | None = None
     """The minimum in service of its group; None for that of the policy."""
@@ -83,7 +83,7 @@ class Host(NamedTuple):
     """The lease that may be taken over, because its run is dead or the operator says so."""
     abandoned: str = ""
     """Why it may stay out although it is leased, in words: nobody knows whether the other run is alive."""
-    left_out: str = ""
+    keep_out_reason: str = ""
     """Why it stays out although none of its events is listed any more; empty if it returns."""
     approving: tuple[str, ...] = ()
     """Ids of events that an earlier run has approved, or may have."""
@@ -114,13 +114,13 @@ class Host(NamedTuple):
     def is_in_service(self) -> bool:
         """Whether it does its work, as far as is known. A host that did not answer does not count."""
         by_agent = self.agent is not None and has_taken_out(self.agent)
-        is_away = self.is_out or self.is_drained or self.was_left or by_agent or bool(self.leased) or self.is_down
+        is_away = self.is_out or self.is_drained or self.needs_restore or by_agent or bool(self.leased) or self.is_down
         return self.vm_name is not None and not is_away
 
     @property
     def may_return(self) -> bool:
         """Whether it is away, and this run, its agent or another run may put it back."""
-        is_with_others = self.is_drained or bool(self.left_out) or (self.is_down and not self.was_left)
+        is_with_others = self.is_drained or bool(self.keep_out_reason) or (self.is_down and not self.needs_restore)
         return self.vm_name is not None and not self.is_in_service and not is_with_others
 
 

@@ -49,7 +49,7 @@ def out(run: Run) -> list[str]:
         name
         for name, host in run.hosts.items()
         if not (run.predicts or host.result.restored or host.leaves_out)
-        and (host.reading.was_left or any(moment.step in _TAKES_OUT for moment in host.timeline))
+        and (host.reading.needs_restore or any(moment.step in _TAKES_OUT for moment in host.timeline))
     ]
 
 

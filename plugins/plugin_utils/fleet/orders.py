@@ -200,9 +200,9 @@ def _for_demand(host: Host, kind: DemandKind, asked: Raw) -> Host:
         events=(),
         demand=_read_demand(host, kind, asked) if is_due else None,
         not_demanded=str(asked.get("reason") or ""),
-        is_drained=host.is_drained or agent_is_out or (host.was_left and not is_resumed),
-        was_left=is_resumed and (host.was_left or bool(asked.get("is_upgraded"))),
-        left_out="",
+        is_drained=host.is_drained or agent_is_out or (host.needs_restore and not is_resumed),
+        needs_restore=is_resumed and (host.needs_restore or bool(asked.get("is_upgraded"))),
+        keep_out_reason="",
         approving=(),
         agent=None,
     )

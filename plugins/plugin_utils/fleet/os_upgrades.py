@@ -70,7 +70,7 @@ def note_member(member: Raw, run: Raw) -> Member:
         resource_id=str(member["resource_id"]),
         answer=str(member["answer"]),
         was_begun=bool(member["was_begun"]),
-        is_claimed=bool(view.get("was_left")),
+        is_claimed=bool(view.get("needs_restore")),
     )
 
 

@@ -141,7 +141,7 @@ def make_plan(
     hosts, others = doubted[: len(hosts)], doubted[len(hosts) :]
     groups = count_groups(doubted, policy)
     event_plans = plan_events(hosts, policy, now, None if rest is None else others)
-    ahead = [event_plan for event_plan in event_plans if not event_plan.left_alone]
+    ahead = [event_plan for event_plan in event_plans if not event_plan.skip_reason]
     by_name = {host.name: host for host in hosts}
     everybody = {host.name: host for host in doubted}
     units = [
@@ -150,7 +150,7 @@ def make_plan(
     ]
     blocked = {name: why for unit in units for name, why in why_blocked(everybody, groups, unit, now).items()}
     units = [unit for unit in units if unit.hosts[0] not in blocked]
-    for name in [name for name in blocked if by_name[name].demand and by_name[name].was_left]:
+    for name in [name for name in blocked if by_name[name].demand and by_name[name].needs_restore]:
         # An earlier run took it out for a demand that is not met now: it is restored.
         by_name[name] = by_name[name]._replace(demand=None)
         del blocked[name]
@@ -166,10 +166,10 @@ def make_plan(
         event_plans = [event_plan._replace(withheld=event_plan.withheld or stop) for event_plan in event_plans]
     absent = dict.fromkeys(waiting, "waits for its batch") | held
     event_plans = [
-        event_plan if event_plan.left_alone else event_plan._replace(left_alone=absent.get(event_plan.hosts[0], ""))
+        event_plan if event_plan.skip_reason else event_plan._replace(skip_reason=absent.get(event_plan.hosts[0], ""))
         for event_plan in event_plans
     ]
-    ahead = [event_plan for event_plan in event_plans if not event_plan.left_alone]
+    ahead = [event_plan for event_plan in event_plans if not event_plan.skip_reason]
     mine: dict[str, list[EventPlan]] = {name: [] for batch in batches for name in batch}
     for event_plan in ahead:
         for name in event_plan.hosts:
@@ -213,8 +213,8 @@ def _remarks_on(hosts: Sequence[Host]) -> list[str]:
     """Say why hosts stay in service whatever is announced, a line for each reason."""
     of_reason: dict[str, list[str]] = {}
     for host in hosts:
-        if host.held or host.left_alone:
-            of_reason.setdefault(host.held or host.left_alone, []).append(host.name)
+        if host.held or host.skip_reason:
+            of_reason.setdefault(host.held or host.skip_reason, []).append(host.name)
     return ["%s: %s" % (few(names), why) for why, names in of_reason.items()]
 
 
@@ -243,19 +243,19 @@ def _passed_over(
     :param is_turn: whether the turn of these hosts has come: then there is something to be said of each
     """
     reasons = {
-        name: event_plan.left_alone
+        name: event_plan.skip_reason
         for event_plan in reversed(event_plans)
         for name in event_plan.hosts
-        if event_plan.was_in_vain or (is_turn and event_plan.left_alone)
+        if event_plan.was_in_vain or (is_turn and event_plan.skip_reason)
     }
     if is_turn:
         reasons = {host.name: "no event is pending any more" for host in hosts} | reasons
-    reasons |= {host.name: host.left_alone for host in hosts if host.left_alone and (host.events or host.demand)}
+    reasons |= {host.name: host.skip_reason for host in hosts if host.skip_reason and (host.events or host.demand)}
     reasons |= {host.name: host.not_demanded for host in hosts if host.not_demanded}
     return {
-        host.name: host.leased or host.left_out or reasons[host.name]
+        host.name: host.leased or host.keep_out_reason or reasons[host.name]
         for host in hosts
-        if host.leased or ((host.left_out or host.name in reasons) and host.name not in named)
+        if host.leased or ((host.keep_out_reason or host.name in reasons) and host.name not in named)
     }
 
 
@@ -302,7 +302,7 @@ def approvals(plan: Plan, ready: Iterable[str]) -> dict[str, list[str]]:
     for event_plan in plan.event_plans:
         if (
             not event_plan.withheld
-            and not event_plan.left_alone
+            and not event_plan.skip_reason
             and event_plan.approver
             and are_ready.issuperset(event_plan.hosts)
         ):
@@ -321,7 +321,7 @@ def attempts(plan: Plan, failures: Mapping[str, Sequence[str]], approved: Iterab
     may_begin = set(map(name_key, approved))
     found: dict[str, dict[str, str]] = {}
     for event_plan in plan.event_plans:
-        if event_plan.left_alone:
+        if event_plan.skip_reason:
             continue
         wrong = ["%s: %s" % (name, failures[name][-1]) for name in event_plan.hosts if failures.get(name)]
         in_vain = not event_plan.withheld and name_key(event_plan.event.event_id) not in may_begin

@@ -114,7 +114,7 @@ def describe_reading(
     :param found: what rotation_claim_info returned
     """
     variables = {**variables, **{one: typed(variables.get(one), "list") for one in _LISTS}}
-    was_left = bool(lease_view.get("was_left"))
+    needs_restore = bool(lease_view.get("needs_restore"))
     by_others = bool(lease_view.get("by_others")) or bool(traces)
     removal = {name: default if variables.get(name) is None else variables[name] for name, default in REMOVAL.items()}
     idle_agent = _is_idle(agent, answer.get("events") or [])
@@ -125,12 +125,12 @@ def describe_reading(
         or any(method in _BALANCERS for method in removal["methods"])
     )
     has_probe = bool(variables.get("health_probe_url")) and "health_probe" in removal["methods"]
-    is_drained = by_others or (is_marked and not was_left and agent.get("in_rotation", True))
+    is_drained = by_others or (is_marked and not needs_restore and agent.get("in_rotation", True))
     return {
         "name": name,
         "vm_name": answer.get("vm_name"),
         "events": answer.get("events") or [],
-        "was_left": was_left,
+        "needs_restore": needs_restore,
         "is_drained": is_drained,
         "kept_out_by": (lease_view.get("by_others") or "drained by hand") if is_drained else "",
         "agent": agent,
@@ -140,7 +140,7 @@ def describe_reading(
         "leased": lease_view.get("leased") or "",
         "take_over": lease_view.get("take_over") or "",
         "abandoned": lease_view.get("abandoned") or "",
-        "left_out": lease_view.get("left_out") or "",
+        "keep_out_reason": lease_view.get("keep_out_reason") or "",
         "approving": lease_view.get("approving") or [],
         "tried": lease_view.get("tried") or [],
         "seen": lease_view.get("seen") or {},
@@ -297,7 +297,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         # Templates of ansible-core 2.16 turn none into an empty text.
         vm_name=content.get("vm_name") or None,
         events=_read_events(content.get("events"), content["name"]),
-        was_left=bool(content.get("was_left")),
+        needs_restore=bool(content.get("needs_restore")),
         settle_seconds=float(content.get("settle_seconds") or 0),
         connection_seconds=float(content.get("connection_seconds") or 0),
         stop_seconds=float(content.get("stop_seconds") or 0),
@@ -307,7 +307,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         groups=tuple(map(str, content["groups"])) if "groups" in content else (str(content.get("group") or ""),),
         resource_id=str(content.get("resource_id") or ""),
         clock=_read_clock(content["clock"]) if content.get("clock") else None,
-        left_alone=str(content.get("left_alone") or ""),
+        skip_reason=str(content.get("skip_reason") or ""),
         is_down=bool(content.get("is_down")),
         minimum=None if content.get("minimum") in (None, "") else str(content["minimum"]),
         expected=None if content.get("expected") in (None, "") else int(content["expected"]),
@@ -319,7 +319,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         leased=str(content.get("leased") or ""),
         take_over=str(content.get("take_over") or ""),
         abandoned=str(content.get("abandoned") or ""),
-        left_out=str(content.get("left_out") or ""),
+        keep_out_reason=str(content.get("keep_out_reason") or ""),
         approving=tuple(content.get("approving") or ()),
         tried=tuple(Attempt(**one) for one in content.get("tried") or ()),
         seen={str(event_id): float(ago) for event_id, ago in (content.get("seen") or {}).items()},

@@ -52,7 +52,7 @@ class Result(NamedTuple):
     """Who else keeps it out of rotation, in words; empty if nobody does."""
     was_out: bool = False
     """Whether an earlier run had taken it out, and had not restored it, when this run began."""
-    left_alone: bool = False
+    skipped: bool = False
     """Whether nothing had to be done to it in its batch."""
     is_to_return: bool = False
     """Whether it was to be restored."""
@@ -194,7 +194,7 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
 
 def _is_cut_short(result: Result) -> bool:
     """Whether a planned host has no outcome, and no failure explains that."""
-    if result.predicted or result.left_alone or result.restored or result.stays_out:
+    if result.predicted or result.skipped or result.restored or result.stays_out:
         return False
     return not result.outcome or result.is_to_return
 
@@ -235,8 +235,8 @@ def _describe_event(event_plan: EventPlan, now: float) -> str:
     event = event_plan.event
     hosts = [*event_plan.hosts] + ["the VM %s" % name for name in event_plan.outsiders]
     line = "%s %s: %s, %s" % (event.event_type, event.event_id, " and ".join(hosts), _describe_notice(event, now))
-    if event_plan.left_alone:
-        return "%s: left alone, %s" % (line, event_plan.left_alone)
+    if event_plan.skip_reason:
+        return "%s: left alone, %s" % (line, event_plan.skip_reason)
     if event_plan.waits_for_answers:
         return "%s: will be approved if the hosts that have not answered yet answer and are ready" % line
     if event_plan.agents and notice_of(event, now) is not None:

@@ -228,7 +228,9 @@ class HostRun(NamedTuple):
     @property
     def is_ours(self) -> bool:
         """Whether this run works on it, and not its agent."""
-        return self.host_plan is not None and not self.left_to and (self.reading.was_left or not self.host_plan.agent)
+        return (
+            self.host_plan is not None and not self.left_to and (self.reading.needs_restore or not self.host_plan.agent)
+        )
 
     @property
     def is_silent(self) -> bool:
@@ -339,7 +341,7 @@ class Run(NamedTuple):
             outcome=str(progress.get("outcome", "")),
             gave_up=bool(progress.get("gave_up")),
             is_to_return=bool(progress.get("over") and progress.get("restore")),
-            left_alone=bool(host.left_to),
+            skipped=bool(host.left_to),
             still_out=host.result.stays_out or host.reading.kept_out_by,
             predicted=self.predicts,
             timeline=host.timeline,
@@ -375,7 +377,7 @@ def begin(
         host.name: Step.IDLE if host.name not in first else Step.ASK if host.vm_name is None else Step.ASKED
         for host in hosts
     }
-    of_host = {host.name: HostRun(host, at[host.name], result=Result(was_out=host.was_left)) for host in hosts}
+    of_host = {host.name: HostRun(host, at[host.name], result=Result(was_out=host.needs_restore)) for host in hosts}
     return Run(policy, plan, of_host, has_more=has_more, predicts=predicts, demand=demand)
 
 
@@ -405,7 +407,7 @@ def may_be_handed_over(run: Run, now: float) -> bool:
         and not any(host.step is Step.WATCH and host.is_ours for host in left)
         and not any(host.step is Step.WAIT and (host.until or 0.0) < now + _TAKEN_UP_WITHIN for host in left)
         and not any(host.is_leased for host in run.hosts.values())
-        and not any(host.reading.was_left or host.reading.vm_name is None for host in planned)
+        and not any(host.reading.needs_restore or host.reading.vm_name is None for host in planned)
     )
 
 
@@ -628,7 +630,7 @@ def _after_return(host: HostRun, report: OrderReport) -> HostRun:
     is_back = not report.failure and not report.refused
     reading = host.reading
     if is_back:
-        reading = reading._replace(is_out=False, was_left=False, agent=None)
+        reading = reading._replace(is_out=False, needs_restore=False, agent=None)
     result = host.result._replace(restored=is_back, stays_out=report.refused)
     # This run's claim and lease are given up, even if others want the host out.
     host = host._replace(reading=reading, result=result, is_leased=host.is_leased and bool(report.failure))

@@ -9,7 +9,7 @@ short, and no part of it becomes part of a command but a plain name.
 
 import re
 
-from ...module_utils.scheduled_events.text import harmless_line
+from ...module_utils.scheduled_events.text import sanitize_line
 
 _LONGEST = 200
 _CONNECTING = "Failed to connect to the host via ssh: "
@@ -34,7 +34,7 @@ def words_of(error: object) -> str:
     if not lines:
         return ""
     telling = [line for line in lines[:-1] if _CHANGED_KEY.search(line)][-1:]
-    return harmless_line(" ".join([*telling, lines[-1]]), _LONGEST)
+    return sanitize_line(" ".join([*telling, lines[-1]]), _LONGEST)
 
 
 def explain(failure: str) -> str:

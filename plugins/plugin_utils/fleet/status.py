@@ -75,10 +75,10 @@ def _describe(
 
 
 def _waits_for(view: LeaseView, answer: Mapping[str, Any] | None) -> list[str]:
-    if not view.was_left:
+    if not view.needs_restore:
         return []
-    if view.left_out:
-        return [view.left_out]
+    if view.keep_out_reason:
+        return [view.keep_out_reason]
     if not answer or answer.get("events") is None:
         why = explain(str((answer or {}).get("msg") or "it was not asked"))
         return ["unknown: its metadata service did not list its events: %s" % why]

@@ -105,7 +105,7 @@ def units_of_demands(
     """
     of_batch: dict[str, list[Host]] = {}
     for host in hosts:
-        if host.demand is not None and host.vm_name is not None and not host.leased and not host.left_alone:
+        if host.demand is not None and host.vm_name is not None and not host.leased and not host.skip_reason:
             of_batch.setdefault(host.demand.batch, []).append(host)
     units = []
     for members in of_batch.values():
@@ -214,7 +214,7 @@ def _why_none_goes(
         culprit, why = next(iter(cannot.items()))
         together = "all hosts of the run go or none does, and %s cannot: %s" % (culprit, why)
         return {name: cannot.get(name, together) for name in unit.hosts}
-    is_new = any(not by_name[name].was_left for name in unit.hosts)
+    is_new = any(not by_name[name].needs_restore for name in unit.hosts)
     if is_new and now >= unit.deadline:
         return dict.fromkeys(unit.hosts, "it had to be ready by %s" % as_utc(unit.deadline))
     away = away_hosts(by_name, groups, unit.awaits_answers)
@@ -233,4 +233,4 @@ def _why_not_ready(host: Host | None, awaits_answers: bool) -> str:
         return "it is not among the hosts of this run"
     if host.vm_name is None and not awaits_answers:
         return "it has not answered"
-    return host.leased or host.left_alone or host.held or "; ".join(host.would_fail)
+    return host.leased or host.skip_reason or host.held or "; ".join(host.would_fail)

@@ -85,7 +85,7 @@ class _Dialogue:
         self.results: list[dict[str, Any]] = []
         self.slept: list[float] = []
         self.is_inside = False
-        self.is_repeatable = of._beside_after is None and math.isinf(of._longest_wait) and hasattr(of._clock, "slept")
+        self.is_repeatable = of._hedge_after is None and math.isinf(of._longest_wait) and hasattr(of._clock, "slept")
         of._connection.clock = of._clock
         of._sleep = self.noting(of._sleep)
 

@@ -65,7 +65,7 @@ class ImdsSession:
             self._imds.connect_timeout,
             clock=clocks.monotonic,
             wall_clock=clocks.wall,
-            beside_after=_SECONDS_BESIDE,
+            hedge_after=_SECONDS_BESIDE,
             longest_wait=_LONGEST_WAIT,
         )
         self._identity: Tuple[Optional[str], str] = (None, "")

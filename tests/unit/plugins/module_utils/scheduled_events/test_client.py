@@ -470,7 +470,7 @@ class TestASecondConnectionBesideTheFirst:
     def test_given_an_answer_that_is_lost_then_it_is_asked_for_once_more_and_that_connection_is_kept(
         self, clock: FakeClock
     ) -> None:
-        with dialogue(clock, silence(), events(), events(), beside_after=self.SOON) as (imds, client):
+        with dialogue(clock, silence(), events(), events(), hedge_after=self.SOON) as (imds, client):
             for _time in range(2):
                 assert client.read_document(limit(clock)) == NONE
         assert [request.connection for request in imds.requests] == [1, 2, 2]
@@ -488,14 +488,14 @@ class TestASecondConnectionBesideTheFirst:
             asked_beside.set()
             silence()(handler)
 
-        with dialogue(clock, slow, beside, events(), beside_after=self.SOON) as (imds, client):
+        with dialogue(clock, slow, beside, events(), hedge_after=self.SOON) as (imds, client):
             for _time in range(2):
                 assert client.read_document(limit(clock)) == NONE
         assert [request.connection for request in imds.requests] == [1, 2, 1]
 
     def test_given_no_answer_on_either_then_both_are_given_up_and_there_is_no_third(self) -> None:
         with ScriptedImds(silence(), silence()) as imds:
-            client = ImdsClient(imds.url, beside_after=self.SOON)
+            client = ImdsClient(imds.url, hedge_after=self.SOON)
             with pytest.raises(OutOfTime, match="no answer in time"):
                 client.read_document(Deadline(4 * self.SOON))
         assert imds.connections == 2
@@ -509,19 +509,19 @@ class TestASecondConnectionBesideTheFirst:
             assert refused.wait(PATIENCE)
             events()(handler)
 
-        with dialogue(clock, slow, beside_after=self.SOON) as (imds, client):
+        with dialogue(clock, slow, hedge_after=self.SOON) as (imds, client):
             client._port = split_endpoint(nobody)[1]
             threading.Timer(5 * self.SOON, refused.set).start()
             assert client.read_document(limit(clock)) == NONE
         assert imds.connections == 1
 
     def test_given_an_answer_that_has_begun_and_goes_no_further_then_it_is_asked_again(self) -> None:
-        with ScriptedImds(begun, events()) as imds, ImdsClient(imds.url, beside_after=self.SOON) as client:
+        with ScriptedImds(begun, events()) as imds, ImdsClient(imds.url, hedge_after=self.SOON) as client:
             assert client.read_document(Deadline(PATIENCE)) == NONE
         assert imds.connections == 2
 
     def test_given_an_answer_in_time_then_there_is_no_second_connection(self, clock: FakeClock) -> None:
-        with dialogue(clock, events(), events(), beside_after=PATIENCE) as (imds, client):
+        with dialogue(clock, events(), events(), hedge_after=PATIENCE) as (imds, client):
             for _time in range(2):
                 assert client.read_document(limit(clock)) == NONE
         assert imds.connections == 1

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
     parse_event,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import harmless_word
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import sanitize_word
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.announcement import (
     KEY,
     announcement,
@@ -69,7 +69,7 @@ def test_trap_11_given_text_of_others_anywhere_in_an_event_when_it_is_announced_
     assert (seen["event_id"], seen["event_type"], seen["leader"]) == (None, None, None)
     assert (seen["resources"], seen["names_left_out"]) == (["web_1"], True)
     rest = json.loads(base64.b64decode(seen["texts"]))
-    assert rest["other_fields"] == {"Extra": {harmless_word(text): [text]}}
+    assert rest["other_fields"] == {"Extra": {sanitize_word(text): [text]}}
     assert rest["description"] == text
 
 

@@ -155,7 +155,7 @@ def test_given_a_host_that_no_balancer_has_then_it_is_named_with_the_remedy() ->
         ([("ready", "running", 0), ("ready", "running", 100)], {}, False),
         ([("ready", "stopped"), ("ready", "running")], {}, False),
         ([("ready", "starting")], {}, False),
-        ([("maintenance", "stopped")], {"was_left": True}, False),
+        ([("maintenance", "stopped")], {"needs_restore": True}, False),
         ([("maintenance", "stopped")], {"is_drained": True}, False),
         ([("maintenance", "stopped")], {"leased": "another run"}, False),
         ([("maintenance", "stopped")], {"agent": {"in_rotation": False}}, False),
@@ -198,7 +198,7 @@ def test_given_a_balancer_in_the_play_then_it_is_left_alone_unless_its_own_balan
 
     found = read_balancers(hosts, [answer("lb1", "web/a", "web/b")])
 
-    assert of_host(hosts[2], found)["left_alone"] == (BALANCES if is_alone else "")
+    assert of_host(hosts[2], found)["skip_reason"] == (BALANCES if is_alone else "")
     assert (of_host(hosts[2], found)["groups"] == []) == is_alone
 
 
@@ -311,7 +311,7 @@ def test_given_members_of_a_pool_that_are_no_hosts_of_the_run_then_they_are_besi
 
 
 @pytest.mark.parametrize(
-    ("details", "is_down"), [({}, True), ({"was_left": True}, False), ({"leased": "another run"}, False)]
+    ("details", "is_down"), [({}, True), ({"needs_restore": True}, False), ({"leased": "another run"}, False)]
 )
 def test_given_a_host_that_its_pool_has_down_then_it_is_down_unless_it_was_taken_out(
     details: dict[str, Any], is_down: bool
@@ -351,10 +351,10 @@ def test_given_a_server_that_is_kept_out_for_a_vm_that_is_none_of_the_hosts_then
     answers = [{"__balancer": {"name": "lb1"}, "servers": servers, "records": records}]
 
     known = of_host(host, read_balancers([host, other], answers))
-    assert (known["was_left"], known["is_down"]) == (is_reborn, not is_reborn)
+    assert (known["needs_restore"], known["is_down"]) == (is_reborn, not is_reborn)
 
 
-@pytest.mark.parametrize("reason", ["was_left", "is_drained", "leased", "agent"])
+@pytest.mark.parametrize("reason", ["needs_restore", "is_drained", "leased", "agent"])
 def test_given_a_server_that_somebody_is_known_to_keep_out_then_what_its_record_says_does_not_matter(
     reason: str,
 ) -> None:

@@ -154,10 +154,10 @@ def test_given_claims_of_two_owners_then_each_sees_the_other() -> None:
     both = found(handle_events=claim(approving=["A"]), by_hand=claim(by="alice on ctl2", reason=""))
 
     by_event = lease_view(both)
-    assert (by_event.was_left, by_event.approving) == (True, ("A",))
+    assert (by_event.needs_restore, by_event.approving) == (True, ("A",))
     assert by_event.by_others == "by hand since 2026-09-19T17:59:00Z, by alice on ctl2"
     by_hand = lease_view(both, owner="by_hand")
-    assert by_hand.was_left
+    assert by_hand.needs_restore
     assert by_hand.by_others == "for maintenance since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A"
 
 
@@ -179,8 +179,8 @@ def test_given_a_deletion_that_is_no_longer_listed_then_its_host_stays_out_until
 ) -> None:
     view = lease_view(found(handle_events=claim(is_final=True) | details))
 
-    assert view.was_left
-    assert bool(view.left_out) == stays_out
+    assert view.needs_restore
+    assert bool(view.keep_out_reason) == stays_out
 
 
 def test_given_an_attempt_without_success_then_it_is_reported_how_long_ago_that_was() -> None:

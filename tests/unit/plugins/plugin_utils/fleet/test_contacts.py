@@ -181,7 +181,7 @@ def test_given_groups_that_nobody_counts_then_others_are_asked_only_where_there_
 
     assert others_to_ask(resting, [answered("a", 0, group="x")], []) == []
     assert others_to_ask(resting, [answered("a", 1, group="x")], []) == ["b"]
-    assert others_to_ask(resting, [answered("a", 0, group="y", was_left=True)], []) == ["c"]
+    assert others_to_ask(resting, [answered("a", 0, group="y", needs_restore=True)], []) == ["c"]
     # Its scale set is known, and theirs is not: it may be the same.
     assert others_to_ask(resting, [answered("a", 1, pools=["a scale set"])], []) == ["d"]
     assert describe_others(["b"])[0].startswith("1 of them asked anyway")
@@ -203,7 +203,7 @@ def test_given_a_plan_then_only_hosts_that_share_a_group_with_an_asked_host_coun
 
 def test_given_what_a_host_says_then_it_is_back_only_if_nobody_has_left_it_out_or_is_at_work_on_it() -> None:
     well = answered("a")
-    doubts: list[dict[str, Any]] = [{"was_left": True}, {"leased": "by alice"}, {"vm_name": None}]
+    doubts: list[dict[str, Any]] = [{"needs_restore": True}, {"leased": "by alice"}, {"vm_name": None}]
 
     assert is_back(well)
     assert [is_back({**well, **doubt}) for doubt in doubts] == [False] * 3

@@ -116,16 +116,16 @@ def test_given_an_event_with_unreadable_resources_then_it_is_shown_and_no_host_i
 ) -> None:
     unknown = parse_listed(7)
     hosts = [
-        Host("h0", "vm_0", (unknown,), was_left=True, approving=approving),
+        Host("h0", "vm_0", (unknown,), needs_restore=True, approving=approving),
         Host("h1", "vm_1", (event(resources=("vm_1",)), unknown)),
     ]
     plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
 
     assert plan.batches == [["h1"]]
-    assert [event_plan.event.event_type for event_plan in plan.event_plans if not event_plan.left_alone] == ["Reboot"]
-    assert [(event_plan.hosts, event_plan.left_alone) for event_plan in plan.event_plans if event_plan.left_alone] == [
-        (("h0", "h1"), "its list of VMs cannot be read")
-    ]
+    assert [event_plan.event.event_type for event_plan in plan.event_plans if not event_plan.skip_reason] == ["Reboot"]
+    assert [
+        (event_plan.hosts, event_plan.skip_reason) for event_plan in plan.event_plans if event_plan.skip_reason
+    ] == [(("h0", "h1"), "its list of VMs cannot be read")]
     assert approvals(plan, ["h0", "h1"]) == {"h1": ["Reboot-vm_1"]}
 
 
@@ -140,7 +140,7 @@ def test_given_a_recommendation_that_no_policy_names_then_it_is_shown_and_left_a
     recommended = event("SpotRebalanceRecommendation", notice=None, status=status)._replace(event_source="Platform")
     plan = make_plan(fleet(recommended), read_policy({"policies": policies}), now)
 
-    assert [(event_plan.event, event_plan.left_alone) for event_plan in plan.event_plans] == [
+    assert [(event_plan.event, event_plan.skip_reason) for event_plan in plan.event_plans] == [
         (recommended, "advisory: no policy names the type")
     ]
     assert (plan.batches, approvals(plan, ["h0"])) == ([], {})
@@ -247,7 +247,7 @@ def test_given_a_host_that_was_drained_by_hand_when_it_is_hit_then_it_takes_no_r
 
 def test_given_a_host_that_was_left_out_then_it_is_restored_in_the_first_batch(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), count=2)
-    hosts[1] = hosts[1]._replace(was_left=True)
+    hosts[1] = hosts[1]._replace(needs_restore=True)
 
     plan = make_plan(hosts, Policy(minimum_in_service="1"), now)
 
@@ -259,7 +259,7 @@ def test_given_a_host_that_another_run_has_leased_then_it_is_left_alone_and_what
     event: MakeEvent, now: float
 ) -> None:
     hosts = fleet(event(resources=("vm_0", "vm_1"), notice=600), event(resources=("vm_2",)), count=3)
-    hosts[1] = hosts[1]._replace(leased="somebody is working on it", was_left=True)
+    hosts[1] = hosts[1]._replace(leased="somebody is working on it", needs_restore=True)
 
     plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
 
@@ -283,7 +283,7 @@ def test_given_a_leased_host_in_the_batch_then_it_is_not_taken(event: MakeEvent,
 def test_given_a_host_that_is_being_deleted_then_it_is_not_restored_but_handled_when_it_is_hit(
     event: MakeEvent, now: float
 ) -> None:
-    gone = Host("h0", "vm_0", was_left=True, left_out="it may be deleted yet")
+    gone = Host("h0", "vm_0", needs_restore=True, keep_out_reason="it may be deleted yet")
 
     rests: tuple[list[Host] | None, ...] = (None, [])
     for rest in rests:
@@ -300,7 +300,7 @@ def test_given_an_event_that_may_be_approved_then_its_host_waits_for_nothing_and
     event: MakeEvent, now: float, policy: Policy
 ) -> None:
     far = event(notice=9000)
-    host = Host("h0", "vm_0", (far,), was_left=True, approving=(far.event_id.lower(),))
+    host = Host("h0", "vm_0", (far,), needs_restore=True, approving=(far.event_id.lower(),))
 
     rests: tuple[list[Host] | None, ...] = (None, [])
     for rest in rests:
@@ -315,7 +315,7 @@ def test_given_a_short_freeze_then_it_is_left_alone(event: MakeEvent, now: float
     plan = make_plan(fleet(event("Freeze", duration=duration)), Policy(), now)
 
     assert plan.batches == []
-    assert plan.event_plans[0].left_alone == f"a freeze of {duration} s is tolerated"
+    assert plan.event_plans[0].skip_reason == f"a freeze of {duration} s is tolerated"
     assert approvals(plan, ["h0"]) == {}
 
 
@@ -421,7 +421,7 @@ def test_given_what_must_not_be_approved_and_is_far_off_then_it_is_left_alone(ev
     plan = make_plan(fleet(event(notice=1201)), Policy(approve=False), now)
 
     assert plan.batches == []
-    assert "does not begin within 1200 s" in plan.event_plans[0].left_alone
+    assert "does not begin within 1200 s" in plan.event_plans[0].skip_reason
 
 
 def test_given_an_event_that_is_days_ahead_then_it_is_neither_handled_nor_approved_yet(
@@ -432,7 +432,7 @@ def test_given_an_event_that_is_days_ahead_then_it_is_neither_handled_nor_approv
     plan = make_plan(hosts, Policy(), now)
 
     assert plan.batches == []
-    assert plan.event_plans[0].left_alone == "it is approved at most 3600 s before its start"
+    assert plan.event_plans[0].skip_reason == "it is approved at most 3600 s before its start"
     assert approvals(plan, ["h0"]) == {}
     assert make_plan(hosts, Policy(approve_within=604800), now).batches == [["h0"]]
     # Neither is it met sooner than it would be approved.
@@ -518,7 +518,7 @@ def test_given_a_batch_then_it_has_the_hosts_to_handle_or_restore_and_a_reason_f
     event: MakeEvent, now: float
 ) -> None:
     hosts = [*fleet(event(), event("Freeze", ("vm_3",), duration=3), count=4), Host("h4")]
-    hosts[1] = hosts[1]._replace(was_left=True)
+    hosts[1] = hosts[1]._replace(needs_restore=True)
 
     plan = make_plan(hosts, Policy(), now, rest=[Host("h5", "vm_5")])
 
@@ -997,7 +997,7 @@ def test_given_others_that_no_haste_would_help_then_connections_have_their_time(
     [
         ({"status": "Started"}, {}, True),
         ({}, {}, False),
-        ({"status": "Started"}, {"was_left": True}, False),
+        ({"status": "Started"}, {"needs_restore": True}, False),
         ({"status": "Started"}, {"is_out": True}, False),
         ({"status": "Started"}, {"agent": AGENT}, False),
     ],
@@ -1064,7 +1064,7 @@ def test_given_a_balancer_then_it_is_left_alone_and_counts_in_no_group(event: Ma
     hosts = [
         Host("h0", "vm_0", (shared,)),
         Host("h1", "vm_1"),
-        Host("lb", "lb", (shared, own), groups=(), left_alone="it balances"),
+        Host("lb", "lb", (shared, own), groups=(), skip_reason="it balances"),
     ]
 
     plan = make_plan(hosts, Policy(), now)
@@ -1131,8 +1131,8 @@ def test_given_clocks_that_differ_by_what_is_tolerated_then_nothing_is_reported(
 def test_given_a_host_that_is_out_when_its_clock_is_wrong_then_it_is_restored_unless_it_is_hit(
     event: MakeEvent, now: float
 ) -> None:
-    idle = Host("h0", "vm_0", was_left=True, clock=clock(now, 700))
-    hit = Host("h1", "vm_1", (event(resources=("vm_1",)),), was_left=True, clock=clock(now, 700))
+    idle = Host("h0", "vm_0", needs_restore=True, clock=clock(now, 700))
+    hit = Host("h1", "vm_1", (event(resources=("vm_1",)),), needs_restore=True, clock=clock(now, 700))
     others = [host._replace(clock=clock(now, 0)) for host in fleet(count=6)[2:]]
 
     assert make_plan([idle, hit, *others], Policy(), now).batches == [["h0"]]
@@ -1182,8 +1182,8 @@ def test_given_any_fleet_then_each_host_to_be_handled_or_restored_is_in_one_batc
     plan = make_plan(hosts, Policy(minimum_in_service=str(minimum)), _NOW)
 
     planned = [name for batch in plan.batches for name in batch]
-    met = {name for event_plan in plan.event_plans if not event_plan.left_alone for name in event_plan.hosts}
-    left = {host.name for host in hosts if host.was_left and host.vm_name and host.name not in plan.held}
+    met = {name for event_plan in plan.event_plans if not event_plan.skip_reason for name in event_plan.hosts}
+    left = {host.name for host in hosts if host.needs_restore and host.vm_name and host.name not in plan.held}
     assert sorted(planned) == sorted(met | left)
     assert sorted(plan.hosts) == sorted(planned)
     assert [] not in plan.batches
@@ -1194,7 +1194,7 @@ def test_given_any_fleet_then_hosts_of_one_event_are_in_one_batch(hosts: list[Ho
     plan = make_plan(hosts, Policy(minimum_in_service=str(minimum)), _NOW)
 
     for event_plan in plan.event_plans:
-        if not event_plan.left_alone:
+        if not event_plan.skip_reason:
             assert len([batch for batch in plan.batches if set(batch) & set(event_plan.hosts)]) == 1
 
 
@@ -1261,7 +1261,7 @@ def test_given_any_batch_then_what_waits_goes_only_if_the_minimum_is_kept_or_no_
 
 def _are_joined(plan: Plan, batch: Sequence[str]) -> bool:
     """Whether hosts are connected by shared events, or by Terminates, which all begin together here."""
-    met = [event_plan for event_plan in plan.event_plans if not event_plan.left_alone]
+    met = [event_plan for event_plan in plan.event_plans if not event_plan.skip_reason]
     groups = [set(event_plan.hosts) for event_plan in met]
     groups.append(
         {name for event_plan in met if event_plan.event.event_type == "Terminate" for name in event_plan.hosts}
@@ -1316,7 +1316,7 @@ def test_given_a_shared_event_that_failed_lately_then_its_hosts_stay_in_service_
         " with handle_events_retry_after=0"
     )
     assert plan.passed_over == {"h0": reason, "h1": reason}
-    assert plan.event_plans[0].left_alone == reason
+    assert plan.event_plans[0].skip_reason == reason
 
 
 @pytest.mark.parametrize(
@@ -1337,7 +1337,9 @@ def test_given_an_event_that_was_approved_in_part_when_it_was_tried_without_succ
     event: MakeEvent, now: float
 ) -> None:
     reboot = event(notice=3000)
-    hosts = [Host("h0", "vm_0", (reboot,), was_left=True, approving=(reboot.event_id,), tried=(in_vain(reboot, 300),))]
+    hosts = [
+        Host("h0", "vm_0", (reboot,), needs_restore=True, approving=(reboot.event_id,), tried=(in_vain(reboot, 300),))
+    ]
 
     assert make_plan(hosts, Policy(), now).hosts["h0"].remove
 

@@ -163,7 +163,7 @@ def test_given_an_event_that_is_not_approved_and_far_off_then_the_host_is_restor
 
 
 def test_given_nothing_ahead_then_the_host_is_restored_at_once(now: float) -> None:
-    host_plan = make_plan([Host("h0", "vm_0", was_left=True)], Policy(), now).hosts["h0"]
+    host_plan = make_plan([Host("h0", "vm_0", needs_restore=True)], Policy(), now).hosts["h0"]
 
     state = begin_watch(host_plan, [], False, Policy(), now)
 

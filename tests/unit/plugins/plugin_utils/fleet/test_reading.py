@@ -55,7 +55,7 @@ def test_given_an_idle_host_when_noted_then_it_is_one_that_a_plan_reads() -> Non
 
     assert (host.name, host.vm_name, host.events, host.minimum) == ("web-1", "web_1", (), "50%")
     assert not host.is_drained
-    assert not host.was_left
+    assert not host.needs_restore
 
 
 def test_given_a_host_that_could_not_be_asked_when_noted_then_nothing_is_known_of_it() -> None:
@@ -66,11 +66,11 @@ def test_given_a_host_that_could_not_be_asked_when_noted_then_nothing_is_known_o
 
 def test_given_owners_of_claims_when_noted_then_they_are_reported() -> None:
     tried = [{"event_id": "A", "seconds_ago": 5.0, "reason": "db did not stop"}]
-    lease_view = {"leased": "another run", "left_out": "to be deleted", "approving": ["B"], "tried": tried}
+    lease_view = {"leased": "another run", "keep_out_reason": "to be deleted", "approving": ["B"], "tried": tried}
 
     host = read_host(reading(lease_view=lease_view))
 
-    assert (host.leased, host.left_out, host.approving) == ("another run", "to be deleted", ("B",))
+    assert (host.leased, host.keep_out_reason, host.approving) == ("another run", "to be deleted", ("B",))
     assert [attempt.event_id for attempt in host.tried] == ["A"]
 
 
@@ -79,10 +79,10 @@ def test_given_owners_of_claims_when_noted_then_they_are_reported() -> None:
     [
         ({"traces": ["/var/lib/foghorn/load_balancer_removal/health_probe.json"]}, True),
         ({"lease_view": {"by_others": "by hand since noon"}}, True),
-        ({"lease_view": {"by_others": "", "was_left": True}}, False),
+        ({"lease_view": {"by_others": "", "needs_restore": True}}, False),
         ({"is_marked": True}, True),
         # That is our own mark.
-        ({"is_marked": True, "lease_view": {"was_left": True}}, False),
+        ({"is_marked": True, "lease_view": {"needs_restore": True}}, False),
         # Its agent's probe endpoint answers for it, and says that it serves; or that it does not, for which it is
         # responsible itself.
         ({"is_marked": True, "agent": {"in_rotation": True}}, True),

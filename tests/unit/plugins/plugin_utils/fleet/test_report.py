@@ -89,7 +89,7 @@ def test_given_a_plan_when_reported_then_events_batches_and_the_unanswered_are_n
         Host("web2", "vm_1", (event("Freeze", ("vm_1",), event_id="B", duration=3),)),
         Host("web3", "vm_2", (event("Redeploy", ("vm_2",), event_id="C", status="Started"),)),
         Host("web4", "vm_3", (event("Reboot", ("vm_3",), event_id="D", notice=None),)),
-        Host("web5", "vm_4", was_left=True),
+        Host("web5", "vm_4", needs_restore=True),
         Host("web6"),
     ]
 
@@ -251,7 +251,7 @@ def test_given_connections_that_remained_and_a_host_that_stays_out_when_reported
 def test_given_a_mere_check_when_reported_then_it_says_what_would_be_approved_and_restored(
     event: MakeEvent, now: float, event_type: str, predicted: str
 ) -> None:
-    hosts = [Host("web1", "vm_0", (event(event_type, event_id="A"),)), Host("web2", "vm_1", was_left=True)]
+    hosts = [Host("web1", "vm_0", (event(event_type, event_id="A"),)), Host("web2", "vm_1", needs_restore=True)]
     plan = make_plan(hosts, Policy(), now)
     result = Result(steps=("would be prepared",), approved={"A": 871}, predicted=True)
 
@@ -314,7 +314,7 @@ def test_given_a_host_that_was_hit_while_in_service_when_reported_then_it_fails_
         (Result(outcome="over", is_to_return=True, restored=True), False),
         (Result(outcome="over", is_to_return=True, stays_out="by hand"), False),
         (Result(outcome="no longer listed after it started: kept out of rotation"), False),
-        (Result(steps=("left alone: it is leased",), left_alone=True), False),
+        (Result(steps=("left alone: it is leased",), skipped=True), False),
     ],
 )
 def test_given_a_planned_host_when_its_maintenance_came_to_no_end_then_it_fails_the_run(

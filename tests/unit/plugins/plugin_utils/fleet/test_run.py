@@ -127,7 +127,7 @@ class World:
             name,
             name.replace("h", "vm_"),
             tuple(self.listed(name)),
-            was_left=machine.claim is not None,
+            needs_restore=machine.claim is not None,
             is_drained=machine.by_hand,
             leased=leased,
             approving=tuple(machine.claim or ()),
@@ -1157,14 +1157,14 @@ def test_given_only_agents_to_watch_then_the_run_may_be_handed_over_and_names_th
     assert all("left alone: job 17 goes on with it" in line for line in over.report().lines)
 
 
-@pytest.mark.parametrize("left", ["was_left", "unanswered", "in_service", "prediction", "demand"])
+@pytest.mark.parametrize("left", ["needs_restore", "unanswered", "in_service", "prediction", "demand"])
 def test_given_a_host_with_an_order_in_this_run_then_the_run_is_not_handed_over(
     event: MakeEvent, now: float, left: str
 ) -> None:
     agent = {"in_rotation": True, "events": []}
     reboot = event(resources=("vm_0",), notice=600)
     others = {
-        "was_left": Host("h1", "vm_1", was_left=True),
+        "needs_restore": Host("h1", "vm_1", needs_restore=True),
         "unanswered": Host("h1"),
         "in_service": Host("h1", "vm_1", (event(resources=("vm_1",), notice=600),)),
     }

@@ -31,7 +31,7 @@ INTERRUPTED = "Ctrl-C ends this task; Azure continues the operations that it has
 
 
 @contextmanager
-def speaking(
+def showing_progress(
     tell: Callable[[str], None],
     directory: str,
     look_every: float = _LOOK_EVERY,
@@ -75,7 +75,7 @@ def _read(path: str) -> str:
         return plain(file.read(_LONGEST).partition("\n")[0]).strip()
 
 
-class SpeakingAction(ActionBase):
+class ProgressAction(ActionBase):
     """Runs the module of its name, and shows its progress."""
 
     TRANSFERS_FILES = False
@@ -89,7 +89,7 @@ class SpeakingAction(ActionBase):
             return {**begun, **self._execute_module(task_vars=task_vars, wrap_async=True)}
         name = self._task.args.get("name")
         display = Display()
-        with speaking(
+        with showing_progress(
             lambda line: display.display("[%s]: %s" % (name, line), stderr=True), constants.DEFAULT_LOCAL_TMP
         ) as path:
             arguments = {**self._task.args, "progress_file": path}

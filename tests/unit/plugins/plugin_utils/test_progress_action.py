@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.task import _writer
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.speaking import INTERRUPTED, speaking
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.progress_action import INTERRUPTED, showing_progress
 
 PATIENCE = 30.0  # seconds
 
@@ -24,7 +24,7 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 def test_given_progress_then_each_change_is_reported_and_what_ctrl_c_does_once(tmp_path: Path) -> None:
     told: list[str] = []
-    with speaking(told.append, str(tmp_path), 0.01, 0.0, 3600.0) as path:
+    with showing_progress(told.append, str(tmp_path), 0.01, 0.0, 3600.0) as path:
         write = _writer(path)
         write("400 of 1000 instances are at the latest model, 0 failed")
         wait_until(lambda: len(told) == 1)
@@ -39,7 +39,7 @@ def test_given_progress_then_each_change_is_reported_and_what_ctrl_c_does_once(t
 
 def test_given_nothing_new_then_it_is_reported_again_so_that_nobody_takes_it_for_dead(tmp_path: Path) -> None:
     told: list[str] = []
-    with speaking(told.append, str(tmp_path), 0.01, 0.0, 0.02):
+    with showing_progress(told.append, str(tmp_path), 0.01, 0.0, 0.02):
         wait_until(lambda: len(told) >= 2)
     assert told[0].startswith("the state of the instances is not known yet, after 0 s")
     assert told[1].startswith("the state of the instances is not known yet, after 0 s")
@@ -47,7 +47,7 @@ def test_given_nothing_new_then_it_is_reported_again_so_that_nobody_takes_it_for
 
 def test_given_changes_in_quick_succession_then_not_all_of_them_are_reported(tmp_path: Path) -> None:
     told: list[str] = []
-    with speaking(told.append, str(tmp_path), 0.01, 3600.0, 3600.0) as path:
+    with showing_progress(told.append, str(tmp_path), 0.01, 3600.0, 3600.0) as path:
         write = _writer(path)
         write("1 of 10")
         wait_until(lambda: told)
@@ -60,7 +60,7 @@ def test_given_a_module_that_fails_then_nothing_is_left_behind(tmp_path: Path) -
     def fail() -> None:
         raise ValueError("so it is")
 
-    with pytest.raises(ValueError, match="so it is"), speaking(lambda _line: None, str(tmp_path), 0.01):
+    with pytest.raises(ValueError, match="so it is"), showing_progress(lambda _line: None, str(tmp_path), 0.01):
         fail()
     assert list(tmp_path.iterdir()) == []
 

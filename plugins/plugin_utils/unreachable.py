@@ -17,7 +17,7 @@ from ansible.errors import AnsibleConnectionFailure
 from ..module_utils.scheduled_events.text import plain
 
 
-def failing_if_lost(run: Callable[[], dict[str, Any]], doing: str) -> dict[str, Any]:
+def fail_if_unreachable(run: Callable[[], dict[str, Any]], doing: str) -> dict[str, Any]:
     """Return the answer, or a failure that says during which step the machine was lost."""
     try:
         return run()

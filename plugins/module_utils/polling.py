@@ -13,7 +13,7 @@ _EVERY = 1.0
 TIMEOUT = 5
 
 
-def look_until(look: Look, within: float, clock: Callable[[], float], sleep: Callable[[float], None]) -> str:
+def poll_until(look: Look, within: float, clock: Callable[[], float], sleep: Callable[[float], None]) -> str:
     """Look until it is so, at least once; say why it is not when the time is up.
 
     :param within: seconds
