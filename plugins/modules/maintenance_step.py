@@ -132,8 +132,7 @@ options:
     default: {}
   lease:
     description:
-      - C(owner), the owner of the claims of this run; C(breaks), whether it takes over any lease; and C(left_out_for),
-        the seconds that a host which will be deleted stays out.
+      - C(owner), the owner of the claims of this run; and C(breaks), whether it takes over any lease.
     type: dict
     default: {}
   scale_sets:

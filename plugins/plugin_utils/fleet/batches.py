@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from .groups import Capacity, GroupState
 from .host import Host
-from .policy import Policy, deadline_of, notice_of
+from .policy import LISTED_FOR, Policy, deadline_of, notice_of
 from .units import Unit, seconds_for_ending
 
 # Asking again may take this long, unless the operator says otherwise. Seconds.
@@ -161,7 +161,7 @@ def _end(by_name: Mapping[str, Host], unit: Unit, begin: float, policy: Policy, 
     ready = min(begin + max(host.settle_seconds + seconds_for_ending(host) for host in hosts), max(limit, begin))
     # An event that nobody approves begins at its announced time.
     starts = [now + (notice_of(event_plan.event, now) or 0.0) for event_plan in unit.event_plans if event_plan.withheld]
-    return max([ready, *starts]) + policy.listed_for + max(host.return_seconds for host in hosts)
+    return max([ready, *starts]) + LISTED_FOR + max(host.return_seconds for host in hosts)
 
 
 def take_batch(

@@ -25,6 +25,8 @@ _IN_WORDS = {BY_EVENT: "for maintenance", BY_HAND: "by hand"}
 Found = Mapping[str, Any]
 
 _LONGEST_NAME = 100  # characters
+# Seconds after its event at which a machine that was to be deleted, and has not booted, is restored all the same.
+_STAYS_OUT_FOR = 600.0
 
 
 class LeaseView(NamedTuple):
@@ -113,14 +115,12 @@ def lease_view(
     owner: str = BY_EVENT,
     run: Mapping[str, Any] | None = None,
     break_lease: bool = False,
-    left_out_for: float = 600.0,
 ) -> LeaseView:
     """Say how a run stands to a host.
 
     :param owner: for whom it acts
     :param run: this run, see `describe_run`
     :param break_lease: whether the operator says that no other run is alive
-    :param left_out_for: seconds that a host which is to be deleted stays out after its event, unless it boots
     """
     lease = found.get("lease") or {}
     claims: Mapping[str, Mapping[str, Any]] = found.get("claims") or {}
@@ -143,7 +143,7 @@ def lease_view(
         abandoned=abandoned,
         needs_restore=mine is not None,
         by_others=describe_others(claims, owner),
-        keep_out_reason="" if mine is None else _why_kept_out(mine, found, left_out_for),
+        keep_out_reason="" if mine is None else _why_kept_out(mine, found),
         approving=() if mine is None else tuple(mine.get("approving") or ()),
         tried=tuple(
             Attempt(str(event_id), max(0.0, float(found["now"]) - float(one["at"])), str(one.get("reason") or ""))
@@ -189,12 +189,12 @@ def view_as_dict(view: LeaseView) -> dict[str, Any]:
     return dict(written, tried=tried, claimed=[plain(one) for one in view.claimed])
 
 
-def _why_kept_out(claim: Mapping[str, Any], found: Found, left_out_for: float) -> str:
+def _why_kept_out(claim: Mapping[str, Any], found: Found) -> str:
     """Whether the machine may be about to be deleted: it has not booted since, and its event has just ended."""
     if not claim.get("is_final") or claim.get("boot_id") != found.get("boot_id"):
         return ""
     gone_at = claim.get("left_out_at") or max(float(claim["noted_at"]), float(claim.get("starts_at") or 0))
-    left = float(gone_at) + left_out_for - float(found["now"])
+    left = float(gone_at) + _STAYS_OUT_FOR - float(found["now"])
     if left <= 0:
         return ""
     return "its deletion is no longer listed: it is restored when it boots, or by a run in %d s or later" % left

@@ -125,7 +125,7 @@ def view_asked(asked: Raw, run: Raw) -> dict[str, Any]:
     if found.get("claims") is None:
         return {}
     found = of_this_vm(found, lease.get("vm") or {})
-    view = lease_view(found, str(lease["owner"]), run, bool(lease["breaks"]), float(lease["left_out_for"]))
+    view = lease_view(found, str(lease["owner"]), run, bool(lease["breaks"]))
     return view_as_dict(view)
 
 

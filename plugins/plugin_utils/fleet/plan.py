@@ -18,7 +18,7 @@ from .demand import Demand
 from .event_plans import EventPlan, is_among, plan_events
 from .groups import GroupState, count_groups
 from .host import Host, PlanError, hold_doubtful
-from .policy import Policy, deadline_of, needs_stop, remarks_on, start_of
+from .policy import LISTED_FOR, Policy, deadline_of, needs_stop, remarks_on, start_of
 from .units import LEAST_FOR_ENDING, units_of_demands, units_of_events, why_blocked
 
 
@@ -181,7 +181,7 @@ def make_plan(
     }
     for batch in batches:
         _keep_pace([name for name in batch if name not in brought_forward], host_plans)
-    _make_way(by_name, host_plans, until if waiting else {}, policy, now)
+    _make_way(by_name, host_plans, until if waiting else {}, now)
     missed = _missed(hosts, planned or {}, {*host_plans, *held, *waiting}, now)
     unanswered = [host.name for host in hosts if host.vm_name is None and not host.leased]
     return Plan(
@@ -411,7 +411,6 @@ def _make_way(
     by_name: Mapping[str, Host],
     host_plans: dict[str, HostPlan],
     waiting: Mapping[str, float],
-    policy: Policy,
     now: float,
 ) -> None:
     """Limit the wait for connections, so that hosts are back before others of their group must leave, or else are at
@@ -427,7 +426,7 @@ def _make_way(
         stopping = min(host.stop_seconds, LEAST_FOR_ENDING / 2)
         prepared = min(limits) - stopping
         shortest = now + host.settle_seconds + min(host.connection_seconds, LEAST_FOR_ENDING / 2)
-        for latest in (prepared - policy.listed_for - host.return_seconds, prepared):
+        for latest in (prepared - LISTED_FOR - host.return_seconds, prepared):
             if latest >= shortest:
                 host_plans[name] = host_plan._replace(drained_by=min(host_plan.drained_by, latest))
                 break

@@ -18,6 +18,9 @@ _LARGEST_SHARE_OF_MARGIN = 0.1
 # Seconds between a recommendation and the eviction that may follow: half a minute to minutes, according to Azure.
 _NOTICE_OF_A_RECOMMENDATION = 120.0
 
+LISTED_FOR = 600.0
+"""Seconds after its start at which an event is assumed to be over: Azure lists most events for about ten minutes."""
+
 
 # Who approves.
 NEVER = "never"
@@ -72,8 +75,6 @@ class Policy(NamedTuple):
     """The times of the week at which approvals are allowed; none: at all times."""
     policies: tuple[Rule, ...] = ()
     """Decisions for some events. The first rule that covers an event counts."""
-    listed_for: float = 600.0
-    """This long after its start an event is assumed to be over. Azure lists most events for about ten minutes."""
     end_timeout: float = 1800.0
     """This long after its start an event must be over."""
     retry_after: float = 1800.0

@@ -109,7 +109,7 @@ def describe_reading(
     :param traces: what was found of those who take it out by hand
     :param is_marked: whether its probe endpoint is told to be down
     :param agent: what its agent says, if it has one that takes care of the events
-    :param variables: `group`, `gateway_seconds`, `services`, `before_tasks` and `after_batch_tasks`, and those of
+    :param variables: `group`, `services`, `before_tasks` and `after_batch_tasks`, and those of
         load_balancer_removal without that prefix; None if not given
     :param found: what rotation_claim_info returned
     """
@@ -227,7 +227,7 @@ def _seconds(variables: Mapping[str, Any], removal: Mapping[str, Any]) -> dict[s
     interval, margin = float(removal["health_probe_interval"]), float(removal["health_probe_margin"])
     probing = interval * float(removal["health_probe_threshold"]) + margin
     # On the way out, and again on the way back.
-    change = float(variables.get("gateway_seconds") or GATEWAY_SECONDS) if "application_gateway" in methods else 0.0
+    change = GATEWAY_SECONDS if "application_gateway" in methods else 0.0
     is_probed = "health_probe" in methods
     waits = removal["ports"] or "haproxy" in methods or "application_gateway" in methods
     stop = sum(

@@ -258,7 +258,7 @@ def test_given_claims_that_cannot_be_read_when_noted_then_the_host_is_silent_and
     asked = {
         "answer": {"vm_name": "vm_0", "events": []},
         "found": {"claims": claims, "lease": None, "now": NOW},
-        "lease": {"owner": "handle_events", "breaks": False, "left_out_for": 600},
+        "lease": {"owner": "handle_events", "breaks": False},
     }
     reading = note_asked("h0", asked, RUN)
 
@@ -274,7 +274,7 @@ def test_given_a_lease_of_a_run_that_is_dead_when_ordered_then_it_is_taken_over(
     asked = {
         "answer": {"vm_name": "vm_0", "events": [as_returned(event())]},
         "found": found(dict(lease_of(dead), process=dict(dead["process"], boot_id="another"))),
-        "lease": {"owner": "handle_events", "breaks": False, "left_out_for": 600},
+        "lease": {"owner": "handle_events", "breaks": False},
     }
     ours = describe_run("handle_events", {"id": 16, "controller": "c1", "template_id": 9})
     host = known_host(note_asked("h0", asked, ours), Balancers(), None)

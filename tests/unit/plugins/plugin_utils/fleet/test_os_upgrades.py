@@ -201,7 +201,7 @@ class Machines:
             {
                 "answer": {"vm_name": f"web_{number}", "events": []},
                 "found": found(**({"handle_os_upgrades": claim()} if self.claimed[number] else {})),
-                "lease": {"owner": "handle_os_upgrades", "breaks": False, "left_out_for": 600},
+                "lease": {"owner": "handle_os_upgrades", "breaks": False},
                 "demand": decided["demands"][f"h{number}"],
             },
             describe_run("handle_os_upgrades"),

@@ -22,7 +22,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
     attempts,
     make_plan,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy, read_policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import LISTED_FOR, Policy, read_policy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -812,9 +812,10 @@ SLOW: dict[str, Any] = {
 """What the defaults of the roles come to, with one service."""
 
 
-def at_the_same_time(event: MakeEvent, count: int = 3, **details: Any) -> list[Host]:
-    """Hosts that are all to be rebooted in 15 minutes, each for itself, as an update of the hosts under them may."""
-    return fleet(*(event(resources=(f"vm_{number}",)) for number in range(count)), count=count, **details)
+def at_the_same_time(event: MakeEvent, notice: float = 900, count: int = 3, **details: Any) -> list[Host]:
+    """Hosts that are all to be rebooted at one time, each for itself, as an update of the hosts under them may."""
+    events = (event(resources=(f"vm_{number}",), notice=notice) for number in range(count))
+    return fleet(*events, count=count, **details)
 
 
 def test_given_events_that_stay_listed_for_ten_minutes_when_a_batch_would_come_too_late_then_it_joins_the_one_before(
@@ -839,8 +840,8 @@ def test_given_hosts_that_may_take_long_when_a_batch_might_come_too_late_then_it
     assert plan.deferred == {"h1": now + 775, "h2": now + 775}
 
 
-def test_given_events_that_are_over_soon_then_nothing_is_brought_forward(event: MakeEvent, now: float) -> None:
-    plan = make_plan(at_the_same_time(event), Policy(minimum_in_service="2", listed_for=60), now)
+def test_given_events_that_begin_late_then_nothing_is_brought_forward(event: MakeEvent, now: float) -> None:
+    plan = make_plan(at_the_same_time(event, 2400), Policy(minimum_in_service="2"), now)
 
     assert plan.batches == [["h0"], ["h1"], ["h2"]]
     assert plan.deferred == {}
@@ -850,7 +851,7 @@ def test_given_what_is_not_approved_then_its_batch_lasts_until_it_has_begun_by_i
     event: MakeEvent, now: float
 ) -> None:
     hosts = fleet(event(resources=("vm_0",), notice=1000), event(resources=("vm_1",), notice=1050), count=3)
-    policy = Policy(minimum_in_service="2", listed_for=60)
+    policy = Policy(minimum_in_service="2")
 
     assert make_plan(hosts, policy, now).deferred == {}
     assert list(make_plan(hosts, policy._replace(approve=False), now).deferred) == ["h1"]
@@ -1228,7 +1229,7 @@ def test_given_any_fleet_then_no_batch_begins_too_late_for_an_event_of_its_hosts
         ]
         assert number == 0 or all(begin < start for start in starts)
         # It cannot be over sooner than this.
-        begin += policy.listed_for if any(plan.hosts[name].events for name in batch) else 0
+        begin += LISTED_FOR if any(plan.hosts[name].events for name in batch) else 0
 
 
 @given(

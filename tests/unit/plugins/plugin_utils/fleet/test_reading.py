@@ -184,7 +184,7 @@ def test_given_a_host_whose_clock_is_no_time_when_noted_then_it_counts_as_silent
 
 
 def test_given_an_application_gateway_when_noted_then_the_minutes_that_it_takes_are_planned_for_on_both_ways() -> None:
-    both = {"methods": ["health_probe", "application_gateway"], "gateway_seconds": "400"}
+    both = {"methods": ["health_probe", "application_gateway"]}
 
     def ways(**variables: Any) -> tuple[float, float]:
         noted = reading(variables=variables)
@@ -192,7 +192,7 @@ def test_given_an_application_gateway_when_noted_then_the_minutes_that_it_takes_
 
     assert ways() == (35, 20)
     assert ways(methods=["application_gateway"]) == (300, 300)
-    assert ways(**both) == (35 + 400, 20 + 400)
+    assert ways(**both) == (35 + 300, 20 + 300)
 
 
 @pytest.mark.parametrize(

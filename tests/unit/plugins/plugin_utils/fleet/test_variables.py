@@ -196,10 +196,10 @@ def drain_mistakes(*hosts: Mapping[str, Any]) -> list[str]:
 
 
 def test_given_a_playbook_by_hand_when_a_name_is_misspelt_then_it_is_reported_with_the_one_that_was_meant() -> None:
-    assert drain_mistakes(host(drain_seriel=2, handle_events_leese=60, graceful_shutdown_service=[])) == [
+    assert drain_mistakes(host(drain_seriel=2, handle_events_poll_intervall=60, graceful_shutdown_service=[])) == [
         "drain_seriel: there is no such variable: did you mean drain_serial? (web1)",
         "graceful_shutdown_service: there is no such variable: did you mean graceful_shutdown_services? (web1)",
-        "handle_events_leese: there is no such variable: did you mean handle_events_lease? (web1)",
+        "handle_events_poll_intervall: there is no such variable: did you mean handle_events_poll_interval? (web1)",
     ]
 
 
