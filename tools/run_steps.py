@@ -28,6 +28,13 @@ HEARTBEAT = 30.0
 SKIPPED = "skipped: "
 """Begins a line that tells what a step left out."""
 
+_TELLS_WHY = ("FAILED ", "ERROR ", "fatal: ", "error: ", "make: ***")
+"""How lines of pytest, Ansible and make begin that say why a step failed."""
+
+_REASONS = 5
+"""How many of them the summary shows, of at most so many characters each."""
+_REASON_LENGTH = 300
+
 
 class Result(NamedTuple):
     """What became of a step: its time, that of the processors on it, and what it says that it left out.
@@ -42,13 +49,16 @@ class Result(NamedTuple):
     skipped: tuple[str, ...] = ()
     was_interrupted: bool = False
     """Whether somebody pressed Ctrl-C."""
+    reasons: tuple[str, ...] = ()
+    """What it printed of its failure, for a reader who has the end of the output only."""
 
     def __str__(self) -> str:
         outcome = "passed" if self.passed else "FAILED"
         line = f"--- {self.name:<24} {outcome} {self.seconds:7.1f} s"
         if self.processor_seconds is not None:
             line += f", processors {self.processor_seconds:6.1f} s"
-        return "\n".join([line, *(f"!!!   {SKIPPED}{what}" for what in self.skipped)])
+        remarks = [*(f"{SKIPPED}{what}" for what in self.skipped), *self.reasons]
+        return "\n".join([line, *(f"!!!   {remark}" for remark in remarks)])
 
 
 class Screen:
@@ -143,13 +153,16 @@ def run_step(
             heart.join()
         # It has been waited for: Popen must not wait again.
         process.returncode = os.waitstatus_to_exitcode(status)
+    lines = printed(output).split("\n")
+    why = [line[:_REASON_LENGTH] for line in lines if process.returncode and line.startswith(_TELLS_WHY)]
     return Result(
         name,
         process.returncode == 0,
         time.monotonic() - began,
         usage.ru_utime + usage.ru_stime,
-        tuple(line.removeprefix(SKIPPED) for line in printed(output).split("\n") if line.startswith(SKIPPED)),
+        tuple(line.removeprefix(SKIPPED) for line in lines if line.startswith(SKIPPED)),
         process.returncode in (-signal.SIGINT, 128 + signal.SIGINT),
+        tuple(why[:_REASONS]),
     )
 
 

@@ -17,7 +17,7 @@ MAKEFILE = """
 good:
 \t@echo all is well
 bad:
-\t@echo something broke; exit 3
+\t@echo something broke; echo "FAILED tests/test_it.py::test_it"; exit 3
 first:
 \t@touch first; while [ ! -e second ]; do sleep 0.05; done
 second:
@@ -49,6 +49,7 @@ def test_given_a_failing_step_when_run_then_the_others_run_too_and_the_end_names
     assert "all is well" in run.stdout
     assert "1 of 2 steps passed" in run.stdout
     assert "failed: bad;" in run.stderr
+    assert "FAILED tests/test_it.py::test_it" in run.stdout.partition("=== summary")[2]
 
 
 def test_given_a_step_that_leaves_something_out_when_run_then_the_summary_says_so_loudly(steps: list[str]) -> None:
