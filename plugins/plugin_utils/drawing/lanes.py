@@ -41,7 +41,9 @@ _DIGITS = 22
 """Height of the line with the running counter."""
 
 _HOLD = 0.85
-"""The part of an animation in which time passes. In the remaining part the whole drawing is shown."""
+"""The part of an animation in which time passes. In the remaining part the whole drawing is shown, and first of all: a
+still of it is its beginning.
+"""
 
 _STYLE = """
 svg{--bg:#ffffff;--ink:#1f2328;--soft:#59636e;--line:#d1d9e0;--in:#2da44e;--drain:#d4a017;--out:#b6bfc8;--hit:#8250df;
@@ -302,7 +304,7 @@ def _animation(play: float, frame: _Frame, animations: Sequence[str]) -> str:
     return (
         "@media (prefers-reduced-motion:no-preference){"
         f".play,.curtain,.cursor{{animation-duration:{play:g}s;animation-iteration-count:infinite;"
-        "animation-timing-function:linear}"
+        f"animation-timing-function:linear;animation-delay:{-(_HOLD + 0.005) * play:g}s}}"
         # The right edge lies beyond the end of time, because marks are wider than their instant.
         f".curtain{{display:inline;animation-name:reveal}}"
         f"@keyframes reveal{{0%{{transform:translateX(0)}}{share}{{transform:translateX({across})}}"

@@ -71,6 +71,8 @@ def test_given_an_animation_then_it_runs_for_those_only_who_do_not_prefer_reduce
     before, _media, after = moving.partition("@media (prefers-reduced-motion:no-preference){")
     assert "animation" not in before
     assert "animation-duration:20s" in after
+    # It begins in the 15 % of it that show the whole.
+    assert -20 < float(after.partition("animation-delay:")[2].partition("s")[0]) <= -17
     assert ".curtain{display:none}" in before
 
 
