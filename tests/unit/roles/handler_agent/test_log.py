@@ -6,6 +6,7 @@ Runs on Python 3.6 and later.
 """
 
 import contextlib
+import os
 import socket
 import struct
 import sys
@@ -44,8 +45,14 @@ def journald(tmp_path: Path) -> Generator[Journald, None, None]:
     one.socket.close()
 
 
+def stream() -> Dict[str, str]:
+    """What systemd sets where standard error is its journal: here, where standard error is now."""
+    found = os.fstat(2)
+    return {"JOURNAL_STREAM": "%d:%d" % (found.st_dev, found.st_ino)}
+
+
 def opened(journald: Journald) -> Any:
-    return open_log({"JOURNAL_STREAM": "8:1"}, journald.path)
+    return open_log(stream(), journald.path)
 
 
 def close(log: Any) -> None:
@@ -99,9 +106,29 @@ def test_given_a_journal_that_has_gone_when_something_is_logged_then_standard_er
 def test_given_a_journal_that_is_not_there_when_opened_then_standard_error_has_it(
     tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
-    log = open_log({"JOURNAL_STREAM": "8:1"}, str(tmp_path / "nothing"))
+    log = open_log(stream(), str(tmp_path / "nothing"))
     log(INFO, "still here")
     assert capfd.readouterr().err == "<6>still here\n"
+
+
+@pytest.mark.parametrize("inherited", ["8:1", "", "rubbish"])
+def test_given_the_journal_stream_of_another_process_when_something_is_logged_then_standard_error_has_it(
+    inherited: str, journald: Journald, capfd: "pytest.CaptureFixture[str]"
+) -> None:
+    log = open_log({"JOURNAL_STREAM": inherited}, journald.path)
+    log(INFO, "on the terminal")
+    assert capfd.readouterr().err == "<6>on the terminal\n"
+    close(log)
+
+
+def test_given_no_standard_error_when_something_is_logged_then_the_work_continues(journald: Journald) -> None:
+    kept = os.dup(2)
+    try:
+        os.close(2)
+        open_log({"JOURNAL_STREAM": "8:1"}, journald.path)(INFO, "anybody?")
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def test_given_no_systemd_when_something_is_logged_then_it_is_one_line_on_standard_error(

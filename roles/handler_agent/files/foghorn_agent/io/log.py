@@ -28,8 +28,7 @@ Log = Callable[..., None]
 
 def open_log(environment: Dict[str, str], journal_socket: str = _JOURNAL_SOCKET) -> Log:
     """Give the function that says something: `log(priority, message, **fields)`."""
-    # systemd sets this when standard error is the journal.
-    if environment.get("JOURNAL_STREAM"):
+    if _is_journal(environment.get("JOURNAL_STREAM", "")):
         journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         journal.setblocking(False)
         try:
@@ -39,6 +38,15 @@ def open_log(environment: Dict[str, str], journal_socket: str = _JOURNAL_SOCKET)
         else:
             return lambda priority, message, **fields: _to_journal(journal, priority, message, fields)
     return lambda priority, message, **fields: _to_stderr(priority, message, fields)
+
+
+def _is_journal(stream: str) -> bool:
+    """Whether standard error is the journal: systemd says which file is, and a variable may be inherited."""
+    try:
+        found = os.fstat(2)
+    except OSError:
+        return False
+    return stream == "%d:%d" % (found.st_dev, found.st_ino)
 
 
 def _to_journal(journal: socket.socket, priority: int, message: str, fields: Dict[str, Any]) -> None:
