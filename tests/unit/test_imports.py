@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""No module imports itself by way of others, and rooms import what docs/architecture.md says, and nothing else."""
+"""No module imports itself by way of others, and rooms import what docs/architecture.md says, and nothing else.
+
+In the agent, what only one system has is in its room for systems.
+"""
 
 from __future__ import annotations
 
@@ -127,3 +130,96 @@ def test_given_a_room_then_it_imports_what_the_page_about_architecture_says_and_
 
     assert len(known) > 10
     assert imported == {name: allowed for name, (_directory, allowed) in known.items()}
+
+
+AGENT = ROOT / "roles/handler_agent/files/foghorn_agent"
+PLATFORM = AGENT / "platform"
+# Before it has run, nothing else may be imported.
+EXEMPT = AGENT / "precompile.py"
+SYSTEM_NAMES = {
+    *("AF_UNIX", "SOCK_CLOEXEC", "SOCK_SEQPACKET", "SO_DOMAIN", "SO_EXCLUSIVEADDRUSE", "SO_PEERCRED", "SO_REUSEADDR"),
+    *("chown", "fchmod", "fchown", "fork", "geteuid", "getpgid", "getuid", "kill", "killpg", "setsid", "umask"),
+    *(
+        "O_BINARY",
+        "O_CLOEXEC",
+        "O_DIRECTORY",
+        "O_NOFOLLOW",
+        "O_PATH",
+        "WEXITSTATUS",
+        "WIFEXITED",
+        "WNOHANG",
+        "WTERMSIG",
+    ),
+    *("pipe", "pread", "pwrite", "set_blocking", "sysconf", "waitid", "waitpid"),
+    *("os.name", "select.epoll", "select.poll", "sys.getwindowsversion", "sys.platform"),
+    *("creationflags", "pass_fds", "preexec_fn", "start_new_session", "startupinfo"),
+}
+SYSTEM_MODULE = re.compile(
+    r"(?:ctypes|fcntl|grp|msvcrt|nt|posix|pwd|resource|signal|termios|winreg|foghorn_core\.(?:connections|files))(?:\.|\Z)"
+    rf"|(?:os|select|socket|sys)\.(?:{'|'.join(name.rpartition('.')[2] for name in sorted(SYSTEM_NAMES))})\Z"
+    r"|\.+platform\.(?:posix|windows)\."
+)
+SYSTEM_TEXT = re.compile(r"/(?:etc|proc|run|sys|var)(?:/|\Z)|.*\bsystemctl\b", re.DOTALL)
+
+
+def of_one_system(path: Path) -> Iterator[str]:
+    """What a module imports, names or has in a text that only one system has. Docstrings and comments do not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from filter(SYSTEM_MODULE.match, _imported(node))
+        elif isinstance(node, ast.Attribute):
+            yield from SYSTEM_NAMES & {node.attr, ast.unparse(node)}
+        elif isinstance(node, ast.keyword):
+            yield from SYSTEM_NAMES & {node.arg or ""}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield from filter(SYSTEM_TEXT.match, [node.value])
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+    start = "." * node.level + (f"{node.module}." if node.module else "") if isinstance(node, ast.ImportFrom) else ""
+    return [start + alias.name for alias in node.names]
+
+
+def test_given_a_module_of_the_agent_outside_platform_then_it_has_nothing_that_only_one_system_has() -> None:
+    paths = [path for path in AGENT.rglob("*.py") if PLATFORM not in path.parents and path != EXEMPT]
+    assert len(paths) > 40
+    found = {str(path.relative_to(AGENT)): sorted(set(of_one_system(path))) for path in paths}
+    assert {name: each for name, each in found.items() if each} == {}
+
+
+def test_given_the_room_for_systems_then_the_system_is_chosen_in_one_place() -> None:
+    choosing = [path for path in PLATFORM.rglob("*.py") if "sys.platform" in of_one_system(path)]
+    assert choosing == [PLATFORM / "__init__.py"]
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("def f():\n    import fcntl\n", ["fcntl"]),
+        ("import ctypes.util\n", ["ctypes.util"]),
+        ("from foghorn_core.files.ownership import check_path\n", ["foghorn_core.files.ownership.check_path"]),
+        ("from os import fork\n", ["os.fork"]),
+        ("from ..platform.posix import door\n", ["..platform.posix.door"]),
+        ("import os\nos.killpg(1, 9)\n", ["killpg"]),
+        ("import socket\nsocket.socket(socket.AF_UNIX)\n", ["AF_UNIX"]),
+        ("import select\nselect.poll()\n", ["select.poll"]),
+        ("f(start_new_session=True)\n", ["start_new_session"]),
+        ("f('/proc/net')\n", ["/proc/net"]),
+        ("f(['systemctl', 'stop'])\n", ["systemctl"]),
+        ('"""About systemctl and /proc."""\nchild.poll()  # os.fork\n', []),
+    ],
+)
+def test_given_something_of_one_system_when_a_module_has_it_then_it_is_found(
+    code: str, found: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "module.py").write_text(code)
+    assert list(of_one_system(tmp_path / "module.py")) == found
+
+
+def test_given_what_decides_for_one_machine_then_it_imports_nothing_that_acts() -> None:
+    imported = {Path(name) for path in AGENT.glob("decide/*.py") for name in files_named_in(path)}
+    edges = {AGENT.relative_to(ROOT) / name for name in ("act", "http", "io", "platform")}
+    assert len(imported) > 20
+    assert {name for name in imported if edges & {name, *name.parents}} == set()

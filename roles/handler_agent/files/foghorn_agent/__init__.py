@@ -8,7 +8,8 @@ Python 3.6 and later, standard library only.
   `members_state`, `deadlines`, `leaving`, `recorder`, `answers`
 * `decide`: all decisions; a policy, the state as the sum of the journal's records, the next step; pure
 * `act`: the running step, its processes, checks of connections and of the application
-* `io`: journal, clock, log, service manager, metadata service
+* `io`: journal, clock, log, metadata service, commands by hand
+* `platform`: all that differs between systems: processes, private files, services, sockets of this machine
 * `http`: the server, questions to other members, webhooks
 * What people see: `cli`, `http.status`, `decide.explain`, `advice`
 """

@@ -4,15 +4,12 @@
 
 import ipaddress
 import os
-import subprocess
-from typing import List, Sequence, Set, Tuple
+from typing import List, Set, Tuple
 
-from foghorn_core.connections.established import problem_with_containers
-from foghorn_core.files.ownership import UnsafePath, check_path, problem_with
 from foghorn_core.scheduled_events.event import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
 from foghorn_core.scheduled_events.words import warning_of
 
-from .act.steps import has_hooks, hook_commands, is_executable, path_of_systemctl
+from .act.steps import has_hooks, hook_commands
 from .config import KNOWN_TYPES, Config, Webhook
 from .decide.policy import (
     CHECK,
@@ -31,17 +28,9 @@ from .decide.policy import (
     default_plan,
     plan_for,
 )
+from .platform import connections, ownership, process, services
 
 _HOOK_STAGES = (*STAGES, CHECK)
-_UNIT_DIRECTORIES = (
-    "/etc/systemd/system",
-    "/run/systemd/system",
-    "/run/systemd/generator",
-    "/run/systemd/generator.late",
-    "/usr/local/lib/systemd/system",
-    "/usr/lib/systemd/system",
-    "/lib/systemd/system",
-)
 
 
 def advice_on_policies(config: Config) -> List[str]:
@@ -100,15 +89,9 @@ def advice_on_policies(config: Config) -> List[str]:
     return found
 
 
-def advice_on_machine(
-    config: Config, unit_directories: Sequence[str] = _UNIT_DIRECTORIES, systemctl: str = ""
-) -> List[str]:
-    """What the steps need and this machine lacks, or users other than root can change; and what undoes a step.
-
-    :param systemctl: the program, if not that of the system
-    """
+def advice_on_machine(config: Config) -> List[str]:
+    """What the steps need and this machine lacks, or users other than root can change; and what undoes a step."""
     found: List[str] = []
-    units = [directory for directory in unit_directories if os.path.isdir(directory)]
     hooks: Set[str] = set()
     expected_hooks = {stage for rule in _own(config) for stage, step in _steps_of(rule.plan) if step.kind == HOOKS}
     for rule in config.rules:
@@ -116,13 +99,13 @@ def advice_on_machine(
             if step.kind == HOOKS:
                 hooks.add(stage)
             elif step.kind == WAIT_CONNECTIONS:
-                uncounted = problem_with_containers()
+                uncounted = connections.problem_with_containers()
                 if uncounted is not None:
                     found.append(
                         "%s: %s: connections to containers are not waited for: %s" % (rule.plan.rule, stage, uncounted)
                     )
             elif step.stops or step.starts:
-                problems = _problems_with_unit(step.stops or step.starts, units) if units else []
+                problems = services.problems_with(step.stops or step.starts)
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, problem) for problem in problems]
             elif step.kind == COMMAND:
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, problem) for problem in _problems_with(step.argv[0])]
@@ -131,7 +114,7 @@ def advice_on_machine(
         found += [
             "%s: %s is started again by %s, which no step stops before it" % (rule.plan.rule, unit, trigger)
             for unit in stopped
-            for trigger in _active_triggers(unit, systemctl or path_of_systemctl())
+            for trigger in services.active_triggers(unit)
             if trigger not in stopped
         ]
     found += ["state_directory: %s" % problem for problem in _problems_with_state(config.journal_directory)]
@@ -201,41 +184,11 @@ def _steps_of(plan: Plan) -> "List[Tuple[str, Step]]":
     return [(stage, step) for stage in STAGES for step in plan.steps(stage)] + [(CHECK, step) for step in plan.check]
 
 
-def _problems_with_unit(unit: str, directories: List[str]) -> List[str]:
-    prefix, at, rest = unit.partition("@")
-    names = [unit, prefix + "@." + rest.rpartition(".")[2]] if at else [unit]
-    paths = [os.path.join(directory, name) for directory in directories for name in names]
-    # systemd takes the first one.
-    path = next((path for path in paths if os.path.lexists(path)), None)
-    if path is None:
-        return ["there is no unit %s" % unit]
-    # A masked unit links to /dev/null, which everybody may write, and does nothing.
-    problem = problem_with(path) if os.path.realpath(path) != os.devnull else None
-    return [] if problem is None else [problem]
-
-
-def _active_triggers(unit: str, systemctl: str) -> List[str]:
-    """The sockets, timers and paths that would start a unit now. None where there is no systemd that answers."""
-    triggers = _ask(systemctl, "show", "--property=TriggeredBy", "--", unit).partition("=")[2].split()
-    if not triggers:
-        return []
-    states = _ask(systemctl, "is-active", "--", *triggers).split()
-    return [trigger for trigger, state in zip(triggers, states) if state == "active"]
-
-
-def _ask(*command: str) -> str:
-    try:
-        asked = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=5, check=False)
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return ""
-    return asked.stdout.decode("utf-8", "replace")
-
-
 def _problems_with_state(directory: str) -> List[str]:
     # The agent makes what is missing.
     while not os.path.lexists(directory):
         directory = os.path.dirname(directory)
-    problem = problem_with(directory)
+    problem = ownership.problem_with(directory)
     return [] if problem is None else ["%s: nothing is approved" % problem]
 
 
@@ -244,7 +197,7 @@ def _problems_with_webhook(webhook: Webhook) -> List[str]:
 
     found = []
     if webhook.ca_file is not None:
-        found += ["ca_file: %s" % problem for problem in [problem_with(webhook.ca_file)] if problem]
+        found += ["ca_file: %s" % problem for problem in [ownership.problem_with(webhook.ca_file)] if problem]
     if webhook.secret_file is not None:
         try:
             read_secret(webhook.secret_file)
@@ -269,20 +222,20 @@ def _problems_with_hooks(directory: str, are_expected: bool) -> List[str]:
     """
     try:
         hooks = hook_commands(directory)
-    except UnsafePath as error:
+    except ownership.UnsafePath as error:
         return [str(error)]
     if are_expected and not hooks:
         return ["there is none in %s" % directory]
     return [
         "%s: fails, because it is not executable: chmod +x it, or append .disabled to its name" % path
         for path in hooks
-        if not is_executable(os.stat(path).st_mode)
+        if not process.is_executable(path)
     ]
 
 
 def _problems_with(program: str) -> List[str]:
     try:
-        real = check_path(program)
-    except UnsafePath as error:
+        real = ownership.check_path(program)
+    except ownership.UnsafePath as error:
         return [str(error)]
     return [] if os.access(real, os.X_OK) else ["%s: cannot be executed" % program]

@@ -7,26 +7,23 @@ Written without argparse, which would stay in memory for as long as the agent ru
 
 import json
 import os
-import socket
 import sys
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO, Tuple
 
-from foghorn_core.files.ownership import problem_with
 from foghorn_core.scheduled_events.dates import format_date
 from foghorn_core.scheduled_events.errors import DocumentError
 from foghorn_core.scheduled_events.strict_json import parse_json
 from foghorn_core.scheduled_events.text import plain
 
 from . import __version__
-from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config
+from .config import Config, ConfigError, load_config, read_config
 from .decide.manual import FORGET, HOLD, REQUESTS, RequestError, parse_period
-from .http.endpoint import RUNTIME_DIRECTORY, SOCKET_NAME
 from .http.members import ask_agent
 from .http.status import as_table
-from .io.config_file import directory_of
 from .io.journal import Journal, JournalError, read_history
 from .io.secrets import NoSecret, read_members_secrets
+from .platform import listening, machine, ownership, services
 
 _USAGE = """\
 usage: foghorn-agent COMMAND [--config FILE] [OPTION]
@@ -55,7 +52,7 @@ options:
   --shared              with explain: it hits another machine as well
   --document FILE       with explain: the events of a document, in place of a type
 """
-USAGE = _USAGE % DEFAULT_PATH
+USAGE = _USAGE % machine.CONFIG_PATH
 
 _CHOOSE_PYTHON = "choose-python"
 _EXPLAIN = "explain"
@@ -73,7 +70,7 @@ class Arguments(NamedTuple):
     """What was asked for on the command line."""
 
     command: str
-    config: str = DEFAULT_PATH
+    config: str = machine.CONFIG_PATH
     json: bool = False
     seconds: Optional[float] = None
     """With `hold`: None for no end."""
@@ -234,20 +231,20 @@ def _status(asked: Arguments, output: TextIO) -> int:
 
 def _ask_here(config: str) -> Optional[Tuple[str, Dict[str, Any]]]:
     """Ask the service on this machine, if it runs. Users who may not read its configuration can do that as well."""
-    directory = directory_of(os.environ, "RUNTIME_DIRECTORY") or (RUNTIME_DIRECTORY if config == DEFAULT_PATH else None)
+    directory = machine.runtime_directory_of(os.environ)
+    if directory is None and config == machine.CONFIG_PATH:
+        directory = machine.RUNTIME_DIRECTORY
     if directory is None:
         return None
-    path = os.path.join(directory, SOCKET_NAME)
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(_SECONDS_TO_ANSWER)
-        try:
-            client.connect(path)
+    path = os.path.join(directory, listening.SOCKET_NAME)
+    try:
+        with listening.connect_at(path, _SECONDS_TO_ANSWER) as client:
             client.sendall(b"GET /status HTTP/1.1\r\n\r\n")
             with client.makefile("rb") as answer:
                 head, _end, body = answer.read().partition(b"\r\n\r\n")
-            status = parse_json(body) if head.startswith(b"HTTP/1.1 200 ") else None
-        except (OSError, DocumentError):
-            return None
+        status = parse_json(body) if head.startswith(b"HTTP/1.1 200 ") else None
+    except (OSError, DocumentError):
+        return None
     return (path, status) if isinstance(status, dict) else None
 
 
@@ -263,7 +260,7 @@ def _ask_by_port(path: str) -> Tuple[str, Dict[str, Any]]:
     try:
         return url, ask_agent(url, 5.0)
     except (OSError, DocumentError) as error:
-        raise Failed("no answer from %s: %s. Is it running? systemctl status foghorn-agent" % (url, error)) from None
+        raise Failed("no answer from %s: %s. Is it running? %s" % (url, error, services.HOW_TO_SEE)) from None
 
 
 def _show(text: str, output: TextIO) -> None:
@@ -327,7 +324,7 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
     advice = advice_on_policies(config)
     if asked.config != _STANDARD_INPUT:
         # On some distributions, others than root may write below /usr/local.
-        advice += filter(None, [problem_with(program())] if os.path.isfile(program()) else [])
+        advice += filter(None, [ownership.problem_with(program())] if os.path.isfile(program()) else [])
         advice += advice_on_machine(config)
     notes, warnings = fate_of_uncovered(config, is_here=asked.config != _STANDARD_INPUT)
     for line in [*advice, *warnings]:
@@ -351,7 +348,7 @@ def _by_hand(asked: Arguments, output: TextIO) -> int:
     except PermissionError:
         raise Failed("%s needs root" % asked.command) from None
     except (FileNotFoundError, ConnectionRefusedError):
-        raise Failed("no agent runs with %s: systemctl status foghorn-agent" % directory) from None
+        raise Failed("no agent runs with %s: %s" % (directory, services.HOW_TO_SEE)) from None
     except (OSError, RequestError) as error:
         raise Failed("%s: %s" % (asked.command, error)) from None
     _show(said + "\n", output)
@@ -386,7 +383,7 @@ def _check_removal(asked: Arguments, _output: TextIO) -> int:
     # Called by the role. The journal knows as well, whether the agent runs or not, if the disk has taken it.
     from .decide.state import replay
 
-    directory = directory_of(os.environ, "STATE_DIRECTORY") or _state_directory(asked.config)
+    directory = machine.state_directory_of(os.environ) or _state_directory(asked.config)
     answer = _ask_here(asked.config)
     if not (answer and answer[1].get("out_of_rotation")) and not replay(Journal(directory).read()).is_out:
         return OK

@@ -8,7 +8,6 @@ import os
 import re
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
-from foghorn_core.files.ownership import UnsafePath, check_path
 from foghorn_core.maintenance_policy.match import LONGEST_NOTICE, read_match
 from foghorn_core.maintenance_policy.reader import Section, as_number
 from foghorn_core.maintenance_policy.window import Window, read_windows
@@ -41,7 +40,6 @@ from .decide.policy import (
     PAUSE,
     QUORUM,
     STAGES,
-    SYSTEMCTL,
     WAIT_CONNECTIONS,
     Plan,
     Rule,
@@ -50,14 +48,12 @@ from .decide.policy import (
 )
 from .decide.state import TOLD, TOLD_STATES
 from .http.members import MOST_MEMBERS
+from .platform import machine, ownership, services
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
 # In a match: Azure's types, and the type of a drain by hand.
 KNOWN_TYPES = (*EVENT_TYPES, MANUAL)
-DEFAULT_PATH = "/etc/foghorn/agent.json"
-DEFAULT_HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
-DEFAULT_STATE_DIRECTORY = "/var/lib/foghorn/agent"
 DEFAULT_PORT = 9797
 _OF_DRY_RUNS = "dry_run"
 DEFAULT_STEP_TIMEOUT = 60.0  # seconds
@@ -67,7 +63,6 @@ AZURE_PROBE_ADDRESS = "168.63.129.16"
 _SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie", "x-api-key")
 _LONGEST_TIME = 86400.0
 _LARGEST_FILE = 1024 * 1024  # bytes
-_UNIT_SUFFIX = re.compile(r"\.(?:service|socket|target|timer|path|mount|automount|swap|slice|scope)\Z")
 # The characters that Azure allows in the name of a VM and a URL can hold. Without a letter, the name would be an
 # address.
 _VM_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")
@@ -168,8 +163,8 @@ class Config(NamedTuple):
     """The networks whose clients may read the metrics, besides the machine itself."""
     ready_checks: Tuple[Check, ...] = ()
     """The checks that have to succeed for the machine to be in rotation."""
-    hooks_directory: str = DEFAULT_HOOKS_DIRECTORY
-    state_directory: str = DEFAULT_STATE_DIRECTORY
+    hooks_directory: str = machine.HOOKS_DIRECTORY
+    state_directory: str = machine.STATE_DIRECTORY
     margin: float = DEFAULT_MARGIN
     rules: Tuple[Rule, ...] = default_rules()
     """The configured policies, followed by the default ones."""
@@ -188,7 +183,7 @@ class Config(NamedTuple):
         return os.path.join(self.state_directory, _OF_DRY_RUNS) if self.dry_run else self.state_directory
 
 
-def load_config(path: str = DEFAULT_PATH) -> Config:
+def load_config(path: str = machine.CONFIG_PATH) -> Config:
     """Read the configuration from a file. Without the file, it is all defaults.
 
     :raises ConfigError: if anything is wrong with it, or others than root could have written it
@@ -206,9 +201,9 @@ def read_file(path: str) -> Optional[bytes]:
         return None
     try:
         # It names commands that run as root.
-        with open(check_path(os.path.abspath(path)), "rb") as file:
+        with open(ownership.check_path(os.path.abspath(path)), "rb") as file:
             return file.read(_LARGEST_FILE + 1)
-    except UnsafePath as error:
+    except ownership.UnsafePath as error:
         raise ConfigError(path, [str(error)]) from None
     except OSError as error:
         raise ConfigError(path, ["cannot be read: %s" % error.strerror]) from None
@@ -244,8 +239,8 @@ def parse_config(content: Any, path: str = "configuration", knows_zones: bool = 
         allow_from=_networks(top, "allow_from"),
         metrics_from=_networks(top, "metrics_from"),
         ready_checks=_parse_ready_checks(top),
-        hooks_directory=_absolute_path(top, "hooks_directory", DEFAULT_HOOKS_DIRECTORY),
-        state_directory=_absolute_path(top, "state_directory", DEFAULT_STATE_DIRECTORY),
+        hooks_directory=_absolute_path(top, "hooks_directory", machine.HOOKS_DIRECTORY),
+        state_directory=_absolute_path(top, "state_directory", machine.STATE_DIRECTORY),
         margin=margin,
         rules=tuple(_parse_rule(rule, margin, knows_zones) for rule in top.sections("policies"))
         + default_rules(margin),
@@ -411,20 +406,12 @@ def _parse_step(section: Section) -> Step:
         argv = section.checked(kind, ["/bin/false"], _COMMAND_LINE, _is_command_line, is_secret=True)
         return Step(COMMAND, name or os.path.basename(argv[0]), timeout, argv=tuple(argv))
     if kind in ("stop", "start"):
-        unit = section.checked(
-            kind,
-            "none",
-            "the name of a systemd unit",
-            lambda value: (
-                isinstance(value, str) and bool(re.match(r"[A-Za-z0-9:_.\\@-]+\Z", value)) and value[0] != "-"
-            ),
-        )
-        full_name = unit if _UNIT_SUFFIX.search(unit) else unit + ".service"
+        unit = section.checked(kind, "none", services.WHAT_IS_NAMED, services.is_name)
+        full_name = services.full_name(unit)
         return Step(
             COMMAND,
             name or "%s %s" % (kind, unit),
             timeout,
-            argv=(SYSTEMCTL, kind, "--", unit),
             stops=full_name if kind == "stop" else "",
             starts=full_name if kind == "start" else "",
         )

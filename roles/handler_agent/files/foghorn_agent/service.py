@@ -23,7 +23,7 @@ from .decide.decisions import Work
 from .decide.policy import CHECK
 from .decide.state import Record, State, occasion, replay
 from .http.access import Access
-from .http.endpoint import SOCKET_NAME, Endpoint
+from .http.endpoint import Endpoint
 from .http.members import MembersSession
 from .http.webhooks import (
     CLOUD_EVENT,
@@ -37,18 +37,16 @@ from .http.webhooks import (
     wrap,
 )
 from .io import log as levels
-from .io.activation import inherited_sockets
-from .io.clock import Clocks, boot_id
-from .io.config_file import ConfigFile, directory_of
-from .io.control import Control, listen_in
+from .io.clock import Clocks
+from .io.config_file import ConfigFile
+from .io.control import Control
 from .io.disk import Disk
 from .io.imds_session import ImdsSession
 from .io.journal import Journal, JournalInUse
 from .io.log import Log, open_log
-from .io.notify import Notifier
 from .io.secrets import NoSecret, read_members_secrets
-from .io.signals import Signals
 from .io.workers import Worker
+from .platform import door, listening, machine, notify, system_log, wakeups
 
 _STOPPING_TIME = 10.0  # seconds that children have to end in
 _OPENING_TIME = 5.0  # seconds that the disk has for the journal before the agent begins without it
@@ -71,13 +69,13 @@ def serve(path: str, environment: Mapping[str, str]) -> int:
     :param path: of the configuration
     :returns: the exit status
     """
-    log = open_log(dict(environment))
+    log = open_log(system_log.open_system_log(environment))
     with contextlib.ExitStack() as opened:
-        signals = Signals()
+        signals = wakeups.Signals()
         opened.callback(signals.close)
-        sockets = [opened.enter_context(sock) for sock in inherited_sockets(environment)]
+        sockets = [opened.enter_context(sock) for sock in listening.inherited_sockets(environment)]
         # The directory is that of the unit: what the configuration says of one cannot be read when it is needed.
-        kept_in = directory_of(environment, "STATE_DIRECTORY")
+        kept_in = machine.state_directory_of(environment)
         file = ConfigFile(path, kept_in)
         try:
             config, error = _first_config(file, environment, log, signals, sockets, kept_in)
@@ -97,7 +95,7 @@ def _first_config(
     file: ConfigFile,
     environment: Mapping[str, str],
     log: Log,
-    signals: Signals,
+    signals: wakeups.Signals,
     sockets: Sequence[socket.socket],
     kept_in: Optional[str],
 ) -> Tuple[Optional[Config], Optional[ConfigError]]:
@@ -137,7 +135,7 @@ class Service:
         config: Config,
         environment: Mapping[str, str],
         log: Log,
-        signals: Signals,
+        signals: wakeups.Signals,
         sockets: Sequence[socket.socket] = (),
         file: Optional[ConfigFile] = None,
         error: Optional[ConfigError] = None,
@@ -198,7 +196,7 @@ class Service:
         for worker in (edges.poll, edges.approve, edges.members):
             self._opened.callback(worker.close)
             self._selector.register(worker.fileno(), selectors.EVENT_READ)
-        self.agent = Agent(config, self._clocks, edges, state, boot_id())
+        self.agent = Agent(config, self._clocks, edges, state, machine.boot_id())
         self._note_finishing()
         self._note_secret()
         access = Access(
@@ -206,7 +204,7 @@ class Service:
             lambda: self.agent.state.vm_name,
             lambda: self.agent.config,
         )
-        runtime = directory_of(environment, "RUNTIME_DIRECTORY")
+        runtime = machine.runtime_directory_of(environment)
         self._endpoint = Endpoint(
             config.listen,
             access.respond,
@@ -214,7 +212,7 @@ class Service:
             self._clocks.monotonic,
             admits=access.admits,
             inherited=_again(sockets),
-            path=None if runtime is None else os.path.join(runtime, SOCKET_NAME),
+            path=None if runtime is None else os.path.join(runtime, listening.SOCKET_NAME),
         )
         self._opened.callback(self._endpoint.close)
         self._control: Optional[Control] = None
@@ -227,7 +225,7 @@ class Service:
         # So that commands by hand work as soon as the service manager is told that the agent is ready.
         self._wait_for_disk(_SHORT_WAIT)
         self._opened.callback(self._wait_for_disk, _SHORT_WAIT)
-        self._notifier = Notifier(environment, self._clocks.monotonic)
+        self._notifier = notify.Notifier(environment, self._clocks.monotonic)
         self._opened.callback(self._notifier.close)
 
     def _open_journal(self) -> State:
@@ -278,7 +276,7 @@ class Service:
         if self._control is not None or self._clocks.monotonic() < self._next_control:
             return
         self._next_control = float("inf")
-        self._disk.do(lambda: listen_in(self._config.journal_directory), self._note_control)
+        self._disk.do(lambda: door.listen_in(self._config.journal_directory), self._note_control)
 
     def _note_control(self, result: Any) -> None:
         self._next_control = self._clocks.monotonic() + _CONTROL_AGAIN

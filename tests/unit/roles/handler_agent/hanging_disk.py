@@ -46,7 +46,7 @@ def hanging(name: str) -> Callable[..., Any]:
     return call
 
 
-for each in ("open", "write", "pwrite", "fsync", "link", "replace", "rename", "unlink", "mkdir"):
+for each in ("open", "write", "lseek", "fsync", "link", "replace", "rename", "unlink", "mkdir"):
     setattr(os, each, hanging(each))
 
 sys.exit(cli.main())

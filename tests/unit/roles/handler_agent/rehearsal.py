@@ -14,10 +14,10 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Se
 
 from ansible_collections.foghorn.azure_events.tests.sizes import sample
 from foghorn_agent.act.running import Running
-from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.agent import Agent, Ports
 from foghorn_agent.config import parse_config
 from foghorn_agent.decide.decisions import Work
+from foghorn_agent.decide.outcome import StepOutcome
 from foghorn_agent.decide.policy import CHECK, DRAIN, HOOKS, RESTORE, SHUTDOWN
 from foghorn_agent.decide.quorum import ANOTHER_MACHINE
 from foghorn_agent.decide.state import State, replay

@@ -11,6 +11,7 @@ from typing import Any, List
 import pytest
 from foghorn_agent.advice import advice_on_machine, advice_on_policies, fate_of_uncovered
 from foghorn_agent.config import parse_config
+from foghorn_agent.platform import services
 
 TYPES = {"event_types": ["Reboot", "Redeploy", "Terminate", "Preempt"]}
 SECRET = {"secret_file": "/etc/foghorn/members.secret"}
@@ -74,7 +75,9 @@ def test_given_members_when_nobody_else_can_ask_this_machine_then_it_is_reported
     assert policies(quorum=members, listen=EVERYWHERE) == []
 
 
-def test_given_what_the_steps_need_when_this_machine_lacks_it_then_each_is_named(tmp_path: Path) -> None:
+def test_given_what_the_steps_need_when_this_machine_lacks_it_then_each_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tmp_path.chmod(0o755)
     units = tmp_path / "units"
     units.mkdir()
@@ -95,7 +98,8 @@ def test_given_what_the_steps_need_when_this_machine_lacks_it_then_each_is_named
     }
     looks = [{"tcp": 80}, {"command": [str(tmp_path / "open")]}]
     config = parse_config({"policies": [policy], "hooks_directory": str(tmp_path / "hooks.d"), "ready_checks": looks})
-    found = advice_on_machine(config, [str(units)])
+    monkeypatch.setattr(services, "_DIRECTORIES", [str(units)])
+    found = advice_on_machine(config)
     assert [line.split(": ")[:2] for line in found] == [["mine", "drain"]] * 3 + [["mine", "shutdown"]] * 2 + [
         ["ready_checks", "open"],
         ["hooks", "restore"],
@@ -104,7 +108,8 @@ def test_given_what_the_steps_need_when_this_machine_lacks_it_then_each_is_named
     assert found[1].endswith("text: cannot be executed")
     assert "absent" in found[2]
     assert found[3:5] == ["mine: shutdown: there is no unit no.service", "mine: shutdown: there is no unit no@1.socket"]
-    assert not [line for line in advice_on_machine(config, [str(tmp_path / "absent")]) if "no unit" in line]
+    monkeypatch.setattr(services, "_DIRECTORIES", [str(tmp_path / "absent")])
+    assert not [line for line in advice_on_machine(config) if "no unit" in line]
 
 
 def test_given_state_and_webhooks_that_others_can_change_when_checked_then_they_are_named(tmp_path: Path) -> None:
@@ -115,7 +120,7 @@ def test_given_state_and_webhooks_that_others_can_change_when_checked_then_they_
     (tmp_path / "secret").chmod(0o644)
     webhook = {"url": "https://x", "secret_file": str(tmp_path / "secret"), "ca_file": str(tmp_path / "open")}
     config = parse_config({"state_directory": str(tmp_path / "open" / "state"), "webhooks": [webhook]})
-    assert [line.split(str(tmp_path))[0] for line in advice_on_machine(config, [])] == [
+    assert [line.split(str(tmp_path))[0] for line in advice_on_machine(config)] == [
         "state_directory: ",
         "webhooks[0].ca_file: ",
         "webhooks[0].secret_file: ",
@@ -123,14 +128,15 @@ def test_given_state_and_webhooks_that_others_can_change_when_checked_then_they_
 
 
 def test_given_a_unit_that_others_can_write_when_it_is_stopped_then_it_is_named_and_one_that_is_masked_is_not(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tmp_path.chmod(0o755)
     (tmp_path / "open.service").write_text("")
     (tmp_path / "open.service").chmod(0o666)
     (tmp_path / "masked.service").symlink_to("/dev/null")
     config = parse_config({"policies": [{"name": "mine", "shutdown": [{"stop": "open"}, {"stop": "masked"}]}]})
-    found = advice_on_machine(config, [str(tmp_path)])
+    monkeypatch.setattr(services, "_DIRECTORIES", [str(tmp_path)])
+    found = advice_on_machine(config)
     assert len(found) == 1
     assert found[0].startswith("mine: shutdown: %s/open.service: others than root can write" % tmp_path)
 
@@ -147,9 +153,9 @@ def test_given_hooks_that_cannot_be_executed_when_checked_then_they_are_named(tm
         "hooks: shutdown: %s: fails, because it is not executable: chmod +x it, or append .disabled to its name"
         % forgotten
     )
-    assert advice_on_machine(own, []) == ["hooks: drain: there is none in %s/drain" % tmp_path, idle]
+    assert advice_on_machine(own) == ["hooks: drain: there is none in %s/drain" % tmp_path, idle]
     # The default policies run what there is, and nobody has to have any.
-    assert advice_on_machine(none, []) == [idle]
+    assert advice_on_machine(none) == [idle]
 
 
 def test_given_hooks_of_a_stage_that_is_misspelt_then_it_is_reported(tmp_path: Path) -> None:
@@ -158,7 +164,7 @@ def test_given_hooks_of_a_stage_that_is_misspelt_then_it_is_reported(tmp_path: P
         (tmp_path / name).mkdir()
     (tmp_path / "README").touch()
     config = parse_config({"hooks_directory": str(tmp_path)})
-    assert advice_on_machine(config, []) == [
+    assert advice_on_machine(config) == [
         "hooks: %s/shutdwon: is not read, because a stage is drain or shutdown or restore or check" % tmp_path
     ]
 
@@ -200,7 +206,7 @@ def test_given_a_type_that_azure_may_add_in_a_policy_when_checked_then_it_is_poi
 
 
 def test_given_a_unit_that_an_active_socket_starts_again_when_no_step_stops_that_then_both_are_named(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     systemctl = tmp_path / "systemctl"
     systemctl.write_text(
@@ -211,10 +217,12 @@ def test_given_a_unit_that_an_active_socket_starts_again_when_no_step_stops_that
         "esac\n"
     )
     systemctl.chmod(0o755)
+    monkeypatch.setattr(services, "_SYSTEMCTL", [str(systemctl)])
+    monkeypatch.setattr(services, "_DIRECTORIES", ())
 
     def advice(*units: str) -> List[str]:
         config = parse_config({"policies": [{"name": "mine", "shutdown": [{"stop": unit} for unit in units]}]})
-        return [line for line in advice_on_machine(config, (), str(systemctl)) if "again" in line]
+        return [line for line in advice_on_machine(config) if "again" in line]
 
     assert advice("cups", "web") == [
         "mine: cups.service is started again by cups.socket, which no step stops before it"

@@ -19,9 +19,9 @@ import pytest
 from edge_helpers import PATIENCE, Clock
 from foghorn_agent.act import running
 from foghorn_agent.act.running import Running, StepContext
-from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.config import Config, Imds, parse_config
 from foghorn_agent.decide.decisions import Work
+from foghorn_agent.decide.outcome import StepOutcome
 from foghorn_agent.decide.policy import DRAIN
 from foghorn_agent.decide.state import replay
 from foghorn_agent.http.status import as_table

@@ -201,7 +201,7 @@ def test_given_a_check_with_side_effects_when_read_then_it_is_refused(step: Any)
 
 def advice_of(directory: Any, **policy: Any) -> List[str]:
     config = parse_config({"policies": [policy], "hooks_directory": str(directory / "hooks.d")})
-    return advice_on_policies(config) + advice_on_machine(config, ())
+    return advice_on_policies(config) + advice_on_machine(config)
 
 
 def test_given_conditions_for_an_approval_that_never_comes_when_checked_then_it_is_warned_of(tmp_path: Any) -> None:

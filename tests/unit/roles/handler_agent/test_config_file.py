@@ -8,11 +8,11 @@ Runs on Python 3.6 and later.
 import json
 import os
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Optional
 
 import pytest
 from foghorn_agent.config import Config, ConfigError
-from foghorn_agent.io.config_file import ConfigFile, directory_of
+from foghorn_agent.io.config_file import ConfigFile
 
 COPY = "agent.last_good.json"
 
@@ -136,18 +136,3 @@ def test_given_a_file_when_it_changes_in_any_way_that_may_be_the_remedy_then_it_
     load(file)
     path.unlink()
     assert file.has_changed
-
-
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({}, None),
-        ({"X": ""}, None),
-        ({"X": "/var/lib/a"}, "/var/lib/a"),
-        ({"X": "/var/lib/a:/var/lib/b"}, "/var/lib/a"),
-    ],
-)
-def test_given_directories_of_the_service_manager_then_the_first_is_used(
-    environment: Dict[str, str], expected: Optional[str]
-) -> None:
-    assert directory_of(environment, "X") == expected

@@ -17,8 +17,9 @@ from typing import Any, Callable, Dict, Generator, List, Optional
 import pytest
 from edge_helpers import PATIENCE
 from foghorn_agent.decide.manual import RequestError
-from foghorn_agent.io import control as module
-from foghorn_agent.io.control import SOCKET_NAME, Control, ask_agent, listen_in
+from foghorn_agent.io.control import Control, ask_agent
+from foghorn_agent.platform.posix import door as module
+from foghorn_agent.platform.posix.door import SOCKET_NAME, listen_in, within
 from foghorn_core.files.ownership import UnsafePath
 
 
@@ -69,7 +70,7 @@ def connect(door: Door) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.settimeout(PATIENCE)
     with contextlib.ExitStack() as stack:
-        connection.connect(stack.enter_context(module._within(door.directory)))
+        connection.connect(stack.enter_context(within(door.directory)))
     return connection
 
 

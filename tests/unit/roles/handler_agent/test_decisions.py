@@ -10,7 +10,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import pytest
-from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.config import parse_config
 from foghorn_agent.decide.decisions import (
     MemberStatus,
@@ -27,6 +26,7 @@ from foghorn_agent.decide.decisions import (
     to_approve,
     transitions,
 )
+from foghorn_agent.decide.outcome import StepOutcome
 from foghorn_agent.decide.policy import FINISH, IGNORE, STOP, Plan
 from foghorn_agent.decide.state import BEGUN, ENDED, FAILED, SUCCEEDED, WITHDRAWN, Progress, State, apply
 from foghorn_core.scheduled_events.document import Document, event_as_azure, parse_document

@@ -127,7 +127,7 @@ def test_given_hostile_events_when_the_status_is_asked_for_then_it_is_ascii_and_
 def test_given_hostile_events_when_something_is_logged_then_each_message_is_one_line_that_only_shows_itself(
     rehearsal: Rehearsal, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
-    log = open_log({})
+    log = open_log(None)
     said: List[str] = [message for _priority, message in rehearsal.log]
     said += ["\x1b[2J\x1b]52;c;dG91Y2g=\x07", "one\r\n<0>two", "\u202e\u2066\u2028", "\ud800"]
     for message in said:

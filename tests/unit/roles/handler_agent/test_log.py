@@ -15,6 +15,7 @@ from typing import Any, Dict, Generator
 
 import pytest
 from foghorn_agent.io.log import INFO, WARNING, open_log
+from foghorn_agent.platform.posix.system_log import open_system_log
 
 
 class Journald:
@@ -52,14 +53,17 @@ def stream() -> Dict[str, str]:
 
 
 def opened(journald: Journald) -> Any:
-    return open_log(stream(), journald.path)
+    return open_log(open_system_log(stream(), journald.path))
 
 
 def close(log: Any) -> None:
     """Close the socket that the log holds, as only the end of the process does."""
     for cell in log.__closure__ or ():
-        with contextlib.suppress(AttributeError):
-            cell.cell_contents.close()
+        if hasattr(cell.cell_contents, "__closure__"):
+            close(cell.cell_contents)
+        else:
+            with contextlib.suppress(AttributeError):
+                cell.cell_contents.close()
 
 
 def test_given_systemd_when_something_is_logged_then_its_journal_has_the_fields(journald: Journald) -> None:
@@ -106,7 +110,7 @@ def test_given_a_journal_that_has_gone_when_something_is_logged_then_standard_er
 def test_given_a_journal_that_is_not_there_when_opened_then_standard_error_has_it(
     tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
-    log = open_log(stream(), str(tmp_path / "nothing"))
+    log = open_log(open_system_log(stream(), str(tmp_path / "nothing")))
     log(INFO, "still here")
     assert capfd.readouterr().err == "<6>still here\n"
 
@@ -115,7 +119,7 @@ def test_given_a_journal_that_is_not_there_when_opened_then_standard_error_has_i
 def test_given_the_journal_stream_of_another_process_when_something_is_logged_then_standard_error_has_it(
     inherited: str, journald: Journald, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
-    log = open_log({"JOURNAL_STREAM": inherited}, journald.path)
+    log = open_log(open_system_log({"JOURNAL_STREAM": inherited}, journald.path))
     log(INFO, "on the terminal")
     assert capfd.readouterr().err == "<6>on the terminal\n"
     close(log)
@@ -125,7 +129,7 @@ def test_given_no_standard_error_when_something_is_logged_then_the_work_continue
     kept = os.dup(2)
     try:
         os.close(2)
-        open_log({"JOURNAL_STREAM": "8:1"}, journald.path)(INFO, "anybody?")
+        open_log(open_system_log({"JOURNAL_STREAM": "8:1"}, journald.path))(INFO, "anybody?")
     finally:
         os.dup2(kept, 2)
         os.close(kept)
@@ -134,7 +138,9 @@ def test_given_no_standard_error_when_something_is_logged_then_the_work_continue
 def test_given_no_systemd_when_something_is_logged_then_it_is_one_line_on_standard_error(
     capfd: "pytest.CaptureFixture[str]",
 ) -> None:
-    open_log({})(WARNING, "two\nlines", b="x y", a="E-1", none=None, empty="", quote='"', breaks="1\n2")
+    open_log(open_system_log({}))(
+        WARNING, "two\nlines", b="x y", a="E-1", none=None, empty="", quote='"', breaks="1\n2"
+    )
     assert capfd.readouterr().err == "<4>two lines a=E-1 b='x y' breaks='1\\n2' empty='' quote='\"'\n"
 
 
@@ -146,4 +152,4 @@ def test_given_nobody_to_hear_it_when_something_is_logged_then_the_work_continue
             return 10**6
 
     monkeypatch.setattr(sys, "stderr", Gone())
-    open_log({})(INFO, "anybody?")
+    open_log(None)(INFO, "anybody?")

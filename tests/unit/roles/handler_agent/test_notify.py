@@ -9,7 +9,7 @@ from typing import Dict, Generator, List
 
 import pytest
 from edge_helpers import Clock
-from foghorn_agent.io.notify import Notifier
+from foghorn_agent.platform.posix.notify import Notifier
 
 
 class Manager:

@@ -30,7 +30,7 @@ from foghorn_agent.io import log as levels
 from foghorn_agent.io.config_file import ConfigFile
 from foghorn_agent.io.control import ask_agent
 from foghorn_agent.io.journal import Journal
-from foghorn_agent.io.signals import Signals
+from foghorn_agent.platform.posix.wakeups import Signals
 from foghorn_agent.service import CannotStart, Service, serve
 from foghorn_core.scheduled_events.document import event_as_azure
 from foghorn_core.scheduled_events.event import Event

@@ -13,12 +13,11 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import pytest
 from edge_helpers import Clock, wait_until
-from foghorn_agent.act import running as module
-from foghorn_agent.act import steps
 from foghorn_agent.act.running import Running, StepContext, environment_for, input_for, say_output
-from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.decide.decisions import Work
+from foghorn_agent.decide.outcome import StepOutcome
 from foghorn_agent.decide.policy import COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
+from foghorn_agent.platform import connections, services
 from foghorn_core.scheduled_events.event import Event
 
 CUT_OFF = "cut off at the deadline"
@@ -99,9 +98,7 @@ def start(tmp_path: Path, said: Said) -> Start:
     tmp_path.chmod(0o755)
 
     def begin(step: Step, clock: Any = time.monotonic, **details: Any) -> Running:
-        around = StepContext(
-            str(tmp_path), clock, str(tmp_path), say=lambda _work, program, output: said.append((program, output))
-        )
+        around = StepContext(str(tmp_path), clock, say=lambda _work, program, output: said.append((program, output)))
         return Running(work_of(step, **details), "web_0", around)
 
     return begin
@@ -113,9 +110,9 @@ def test_given_a_unit_to_stop_when_started_then_the_systems_systemctl_is_run_if_
     ours = tmp_path / "systemctl"
     ours.write_text("#!/bin/sh\necho $1 $3\n")
     ours.chmod(0o755)
-    monkeypatch.setattr(steps, "_SYSTEMCTL", (str(tmp_path / "absent"), str(ours)))
-    stop = Step(COMMAND, "stop web", 60.0, argv=("systemctl", "stop", "--", "web"), stops="web.service")
-    assert outcome_of(start(stop)).output == "stop web\n"
+    monkeypatch.setattr(services, "_SYSTEMCTL", (str(tmp_path / "absent"), str(ours)))
+    stop = Step(COMMAND, "stop web", 60.0, stops="web.service")
+    assert outcome_of(start(stop)).output == "stop web.service\n"
     ours.chmod(0o777)
     assert "others than root can write" in outcome_of(start(stop)).reason
     look = work_of(stop)._replace(is_look=True)
@@ -164,7 +161,7 @@ def test_given_hooks_of_which_some_have_succeeded_when_run_again_then_it_continu
 def dry(tmp_path: Path, step: Step, said: Said, clock: Any = time.monotonic, stage: str = "drain") -> Running:
     tmp_path.chmod(0o755)
     around = StepContext(
-        str(tmp_path), clock, str(tmp_path), lambda _work, program, output: said.append((program, output)), is_dry=True
+        str(tmp_path), clock, lambda _work, program, output: said.append((program, output)), is_dry=True
     )
     return Running(work_of(step, stage=stage), "web_0", around)
 
@@ -176,9 +173,9 @@ def test_given_a_dry_run_when_steps_are_started_then_each_says_what_it_would_do_
     hook(tmp_path, "20-db", "touch %s/done" % tmp_path)
     steps = [
         (command("/usr/bin/touch", "%s/done" % tmp_path), "would run /usr/bin/touch"),
-        (Step(COMMAND, "x", 60.0, ("systemctl", "stop", "--", "web"), stops="web.service"), "would stop web.service"),
+        (Step(COMMAND, "x", 60.0, stops="web.service"), "would stop web.service"),
         (
-            Step(COMMAND, "x", 60.0, ("systemctl", "start", "--", "web"), starts="web.service"),
+            Step(COMMAND, "x", 60.0, starts="web.service"),
             "would start web.service",
         ),
         (Step(HOOKS, "hooks", 60.0), "would run 10-lb, 20-db"),
@@ -538,7 +535,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Dict[str, Any]:
     """What the count of connections gives, and how often it was asked for."""
     found: Dict[str, Any] = {"left": 2, "asked": 0, "with": None}
 
-    def count(ports: Any, ignored: Any, _proc_net: Any) -> Dict[int, int]:
+    def count(ports: Any, ignored: Any) -> Dict[int, int]:
         found["asked"] += 1
         found["with"] = (ports, ignored)
         left: Any = found.get("left")
@@ -546,7 +543,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Dict[str, Any]:
             raise left
         return {443: int(left)} if left else {}
 
-    monkeypatch.setattr(module, "count_established", count)
+    monkeypatch.setattr(connections, "count_established", count)
     return found
 
 
@@ -618,11 +615,10 @@ def test_given_a_program_that_others_can_write_when_its_step_runs_then_it_is_ref
 
 
 def test_given_connections_that_are_tracked_and_not_listed_when_none_is_left_then_the_step_says_what_it_did_not_count(
-    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+    start: Start, counted: Dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for table in ("tcp", "tcp6"):
-        (tmp_path / table).write_text("")
-    monkeypatch.setattr(module, "problem_with_containers", lambda _proc: "this kernel does not list them")
+    counted["left"] = 0
+    monkeypatch.setattr(connections, "problem_with_containers", lambda: "this kernel does not list them")
     outcome = outcome_of(start(Step(WAIT_CONNECTIONS, "it", 60.0, ports=(443,))))
     assert (outcome.succeeded, outcome.output) == (
         True,

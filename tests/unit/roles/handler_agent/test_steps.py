@@ -14,7 +14,9 @@ from typing import Any, Callable, Dict, Generator, List, Optional, Sequence
 import pytest
 from edge_helpers import PATIENCE, Clock, environment_of_agent, wait_until
 from foghorn_agent.act import steps
-from foghorn_agent.act.steps import Child, StepOutcome, has_hooks, hook_commands
+from foghorn_agent.act.steps import Child, has_hooks, hook_commands
+from foghorn_agent.decide.outcome import StepOutcome
+from foghorn_agent.platform import process
 from foghorn_core.files.ownership import UnsafePath
 
 LIMIT = 100.0  # seconds, by the clock that is set by hand
@@ -160,7 +162,7 @@ def test_given_somebody_else_who_took_the_status_when_it_ends_then_it_is_a_failu
 ) -> None:
     """Popen of the standard library would call it exit status 0, and an approval might follow."""
     child = start.shell("exit 3")
-    wait_until(lambda: os.waitid(os.P_PID, child._process.pid, os.WEXITED | os.WNOHANG))
+    wait_until(lambda: os.waitid(os.P_PID, child._process._process.pid, os.WEXITED | os.WNOHANG))
     assert outcome_of(child)[:3] == (False, "its exit status was lost", None)
 
 
@@ -259,7 +261,7 @@ def test_given_more_input_than_we_may_put_in_a_pipe_when_read_then_it_arrives_bi
     start: Starter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The kernel refuses a command that it does not know.
-    monkeypatch.setattr(steps, "_SET_PIPE_SIZE", -1)
+    monkeypatch.setattr(process, "_SET_PIPE_SIZE", -1)
     size = 300000
     assert outcome_of(start(["wc", "-c"], stdin=b"x" * size)).output.strip() == str(size)
 
@@ -299,7 +301,7 @@ def test_given_a_flood_of_output_when_polled_then_each_call_is_short_and_only_th
 def test_given_more_output_than_one_call_takes_in_when_polled_then_it_comes_in_pieces(
     start: Starter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "_CHUNK", 10)
+    monkeypatch.setattr(process, "_CHUNK", 10)
     monkeypatch.setattr(steps, "_CHUNKS_AT_ONCE", 2)
     child = start.shell("echo %s; sleep 60" % ("0123456789" * 10))
     lengths = [len(child._output)]
@@ -374,7 +376,7 @@ def test_given_a_command_that_had_ended_when_the_limit_has_passed_then_its_own_e
     start: Starter, clock: Clock
 ) -> None:
     child = start.shell("exit 0")
-    wait_until(lambda: os.waitid(os.P_PID, child._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
+    wait_until(lambda: os.waitid(os.P_PID, child._process._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
     clock.advance(LIMIT * 2)
     assert outcome_of(child).succeeded
 
@@ -431,7 +433,7 @@ def test_given_a_command_that_was_told_to_end_when_told_again_then_the_first_rea
 
 def test_given_a_command_that_just_ended_well_when_told_to_end_then_it_has_succeeded(start: Starter) -> None:
     child = start.shell("exit 0")
-    wait_until(lambda: os.waitid(os.P_PID, child._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
+    wait_until(lambda: os.waitid(os.P_PID, child._process._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
     child.end("taken over by a more urgent event")
     assert outcome_of(child).succeeded
 
@@ -452,8 +454,8 @@ def test_given_a_process_that_even_sigkill_does_not_end_when_time_is_up_then_the
     assert outcome is not None
     assert outcome[:3] == (False, "timed out, and SIGKILL did not end it", None)
     # For the sake of this machine: end it after all.
-    child._process.kill()
-    child._process.wait()
+    child._process._process.kill()
+    child._process._process.wait()
 
 
 # --- what it leaves behind

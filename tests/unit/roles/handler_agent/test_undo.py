@@ -110,7 +110,7 @@ def test_given_a_stop_that_was_not_checked_and_a_later_one_of_the_same_unit_when
 
 def test_given_an_undo_when_written_and_read_then_it_is_the_same_and_what_is_new_in_it_is_left_out() -> None:
     steps = (
-        Step(COMMAND, "start", 30.0, ("systemctl", "start", "web.service"), starts="web.service"),
+        Step(COMMAND, "start", 30.0, starts="web.service"),
         Step(WAIT_CONNECTIONS, "wait", 5.0, ports=(80,), ignored=("127.0.0.1",)),
         Step(HOOKS, "hooks", 300.0, hook_timeout=3.0),
     )
@@ -119,6 +119,9 @@ def test_given_an_undo_when_written_and_read_then_it_is_the_same_and_what_is_new
     assert read_undo(content) == undo
     later = {"steps": [dict(each, mood="good") for each in content["steps"]], "stops": [["web.service", "key", 3]]}
     assert read_undo(dict(later, more=[])) == undo
+    # As an older journal has it.
+    older = dict(content["steps"][0], argv=["systemctl", "start", "--", "web"])
+    assert read_undo(dict(content, steps=[older])).steps[0].deed == steps[0].deed
 
 
 def test_given_two_plans_when_both_were_begun_then_the_second_comes_last_and_nothing_twice() -> None:

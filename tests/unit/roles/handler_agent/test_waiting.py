@@ -21,7 +21,7 @@ from edge_helpers import PATIENCE, put, wait_until
 from foghorn_agent.act.waiting import wait_for_config
 from foghorn_agent.config import ConfigError
 from foghorn_agent.io.config_file import ConfigFile
-from foghorn_agent.io.signals import Signals
+from foghorn_agent.platform.posix.wakeups import Signals
 
 
 @pytest.fixture

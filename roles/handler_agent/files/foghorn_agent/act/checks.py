@@ -11,10 +11,10 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 from foghorn_core.scheduled_events.text import plain
 
 from ..decide.decisions import Work
+from ..decide.outcome import StepOutcome
 from ..decide.policy import CHECK, Plan, keyed
 from ..decide.state import Tracked
 from .running import Running
-from .steps import StepOutcome
 
 SECONDS_BETWEEN = 10.0
 

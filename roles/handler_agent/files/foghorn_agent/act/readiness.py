@@ -9,7 +9,6 @@ beside its loop, and the probe gets what was found last: a check that hangs hold
 import socket
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from foghorn_core.files.ownership import problem_with
 from foghorn_core.scheduled_events.deadline import Deadline
 from foghorn_core.scheduled_events.errors import ProtocolError, TooLarge
 from foghorn_core.scheduled_events.http_connection import HttpConnection
@@ -18,6 +17,7 @@ from foghorn_core.scheduled_events.url import parse_url
 from ..io import log as levels
 from ..io.log import Log
 from ..io.workers import Worker
+from ..platform import ownership
 from .steps import Child
 
 HTTP = "http"
@@ -184,7 +184,7 @@ class _OnMachine:
 
     def begin(self) -> None:
         # Checked each time, as the program of a step is.
-        self._problem = problem_with(self._check.argv[0])
+        self._problem = ownership.problem_with(self._check.argv[0])
         if not self._is_ended and self._problem is None:
             reason = "timed out after %g s" % self._check.timeout
             self._child = Child(self._check.argv, {}, b"", self._check.timeout, reason, self._clock, grace_seconds=0.0)

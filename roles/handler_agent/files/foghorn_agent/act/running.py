@@ -6,16 +6,16 @@ import json
 import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from foghorn_core.connections.established import count_established, problem_with_containers
-from foghorn_core.files.ownership import UnsafePath, problem_with
 from foghorn_core.scheduled_events.dates import format_date
 from foghorn_core.scheduled_events.document import event_as_azure
 
 from ..decide.decisions import Work, is_too_short
-from ..decide.policy import CHECK, COMMAND, HOOKS, PAUSE, SYSTEMCTL, WAIT_CONNECTIONS
+from ..decide.outcome import StepOutcome
+from ..decide.policy import CHECK, COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
 from ..io import log as levels
 from ..io.log import Log
-from .steps import Child, StepOutcome, hook_commands, is_executable, path_of_systemctl
+from ..platform import connections, ownership, process, services
+from .steps import Child, hook_commands
 
 _CUT_OFF = "cut off at the deadline"
 _SHARE_IS_UP = "cut off, to leave the following hooks time before the deadline"
@@ -31,7 +31,6 @@ class StepContext(NamedTuple):
     hooks_directory: str
     clock: Callable[[], float]
     """Monotonic, in seconds."""
-    proc_net: str = "/proc/net"
     say: Callable[[Work, str, str], None] = lambda _work, _program, _output: None
     """Receives the output of each program of a step when the program has ended. Without a program, the step itself
     reports.
@@ -97,7 +96,7 @@ class Running:
                 self._child.shorten(seconds, reason)
 
     def end(self, reason: str, grace_seconds: Optional[float] = None) -> None:
-        """End the step now. Its processes get SIGTERM, and SIGKILL when the grace is over."""
+        """End the step now. Its processes are told to end, and killed when the grace is over."""
         self._ended_for = reason
         self._hooks_left = []
         if self._child is not None:
@@ -108,19 +107,19 @@ class Running:
         if self.work.seconds <= 0:
             self._outcome = self._failed(_CUT_OFF, cut_off=True)
         elif self.work.is_look:
-            self._run_program([SYSTEMCTL, "is-active", "--", step.stops])
+            self._run_program(services.command_to("is-active", step.stops))
         elif self._around.is_dry and self.work.stage != CHECK and step.kind != PAUSE:
             # A check changes nothing, and the approval of an event depends on it.
             self._outcome = self._would()
             self._around.say(self.work, "", self._outcome.output or self._outcome.reason)
         elif step.kind == COMMAND:
-            self._run_program(list(step.argv))
+            self._run_program(_command_of(step))
         elif step.kind == HOOKS:
             directory = os.path.join(self._around.hooks_directory, self.work.stage)
             try:
                 hooks = hook_commands(directory)
                 self._hooks_left = [hook for hook in hooks if os.path.basename(hook) not in self.work.hooks_done]
-            except UnsafePath as error:
+            except ownership.UnsafePath as error:
                 self._outcome = self._failed(str(error))
             else:
                 self._run_next_hook(self.work.hook_seconds)
@@ -135,13 +134,13 @@ class Running:
             if step.kind == HOOKS:
                 hooks = hook_commands(os.path.join(self._around.hooks_directory, self.work.stage))
                 for hook in hooks:
-                    if not is_executable(os.stat(hook).st_mode):
+                    if not process.is_executable(hook):
                         return self._failed("%s: is not executable" % os.path.basename(hook))
                     self._around.note_hook(self.work, os.path.basename(hook))
                 return self._succeeded("would run %s" % (", ".join(map(os.path.basename, hooks)) or "no hook"))
-        except UnsafePath as error:
+        except ownership.UnsafePath as error:
             return self._failed(str(error))
-        problem = problem_with(path_of_systemctl() if step.argv[0] == SYSTEMCTL else step.argv[0])
+        problem = ownership.problem_with(_command_of(step)[0])
         if problem is not None:
             return self._failed(problem)
         if step.stops or step.starts:
@@ -150,10 +149,8 @@ class Running:
         return self._succeeded("would run %s" % step.argv[0])
 
     def _run_program(self, argv: List[str]) -> None:
-        if argv[0] == SYSTEMCTL:
-            argv[0] = path_of_systemctl()
         # Checked at each start, as a hook is: the program may have changed since the configuration was checked.
-        problem = problem_with(argv[0])
+        problem = ownership.problem_with(argv[0])
         if problem is None:
             self._run(argv)
         else:
@@ -234,14 +231,14 @@ class Running:
         if now < self._next_count:
             return None
         try:
-            left = sum(count_established(step.ports, step.ignored, self._around.proc_net).values())
+            left = sum(connections.count_established(step.ports, step.ignored).values())
         except (OSError, ValueError) as error:
             return self._failed("connections cannot be counted: %s" % error)
         counted = self._around.clock()
         # With very many connections, counting takes at most a tenth of the time.
         self._next_count = counted + max(_CONNECTIONS_INTERVAL, 10 * (counted - now))
         if left == 0:
-            problem = problem_with_containers(self._around.proc_net)
+            problem = connections.problem_with_containers()
             return self._succeeded("" if problem is None else "those of containers were not counted: %s" % problem)
         if now < self._ends:
             return None
@@ -258,6 +255,13 @@ class Running:
 
     def _failed(self, reason: str, cut_off: bool = False) -> StepOutcome:
         return StepOutcome(False, reason, None, "", self._around.clock() - self._began, cut_off)
+
+
+def _command_of(step: Step) -> List[str]:
+    """What is run for a step with a command."""
+    if step.stops:
+        return services.command_to("stop", step.stops)
+    return services.command_to("start", step.starts) if step.starts else list(step.argv)
 
 
 def say_output(log: Log, work: Work, program: str, output: str) -> None:

@@ -9,13 +9,13 @@ runs again then keeps the event from being approved, until it is down.
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..decide.decisions import SECONDS_TO_LOOK, Work, found
+from ..decide.outcome import StepOutcome
 from ..decide.policy import DRAIN, SHUTDOWN, Plan, keyed
 from ..decide.state import Tracked
 from ..io import log as levels
 from ..recorder import Recorder
 from .checks import Wanted
 from .running import Running
-from .steps import StepOutcome
 
 # What was seen holds for so long.
 _SECONDS_FRESH = 2.0

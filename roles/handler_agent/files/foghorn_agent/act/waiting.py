@@ -18,8 +18,7 @@ from ..http.metrics import as_text
 from ..io import log as levels
 from ..io.config_file import ConfigFile
 from ..io.log import Log
-from ..io.notify import Notifier
-from ..io.signals import Signals
+from ..platform import notify, wakeups
 
 _LOOK_AGAIN = 1.0  # seconds
 # The cause may be outside the file: a directory above it, or a disk.
@@ -32,7 +31,7 @@ def wait_for_config(
     error: ConfigError,
     environment: Mapping[str, str],
     log: Log,
-    signals: Signals,
+    signals: wakeups.Signals,
     sockets: Sequence[socket.socket] = (),
     is_out: bool = False,
 ) -> Optional[Config]:
@@ -50,7 +49,7 @@ def wait_for_config(
         addresses = [sock.getsockname()[:2] for sock in sockets]
         endpoint = Endpoint(addresses, waiting.respond, selector, time.monotonic, inherited=sockets)
         opened.callback(endpoint.close)
-        notifier = Notifier(environment, time.monotonic)
+        notifier = notify.Notifier(environment, time.monotonic)
         opened.callback(notifier.close)
         notifier.ready()
         load_at, say_at = time.monotonic() + _LOAD_AGAIN, 0.0

@@ -20,6 +20,7 @@ from ..decide.decisions import (
     undo_with,
     with_hooks_given_up,
 )
+from ..decide.outcome import StepOutcome
 from ..decide.policy import RESTORE, STOP
 from ..decide.state import Record, State, Tracked
 from ..decide.undo import Undo, undo_as_json
@@ -27,7 +28,6 @@ from ..http.status import Failing, failures
 from ..io import log as levels
 from ..recorder import Recorder
 from .running import Running
-from .steps import StepOutcome
 
 _GRACE_BEFORE_EVICTION = 0.5  # seconds between SIGTERM and SIGKILL for what is in the way of an eviction's drain
 _STEP_RETRY = 1.0  # seconds after another step that failed

@@ -34,7 +34,7 @@ from foghorn_core.scheduled_events.event import (
     same_name,
 )
 
-from ..act.steps import StepOutcome
+from .outcome import StepOutcome
 from .policy import (
     DRAIN,
     HOOKS,
@@ -56,7 +56,7 @@ from .state import BEGUN, ENDED, FAILED, MANUAL_ID, PENDING, SUCCEEDED, WITHDRAW
 from .undo import Undo, undo_of
 
 _STAGES_BEFORE = (DRAIN, SHUTDOWN)
-# The states in which `systemctl is-active` reports a unit that does not run, or that somebody else is stopping.
+# What is said of a unit that does not run, or that somebody else is stopping. The words are systemd's.
 _STATES_OF_REST = ("inactive", "failed", "deactivating", "unknown")
 
 # An event that has started may hit the machine at any moment. Its stages plan with this much time.

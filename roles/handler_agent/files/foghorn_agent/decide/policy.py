@@ -7,7 +7,7 @@ the plan. Pure: no clock, no file, no network.
 """
 
 import json
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from foghorn_core.maintenance_policy.match import Match
 from foghorn_core.maintenance_policy.window import Window
@@ -24,8 +24,6 @@ COMMAND = "command"
 HOOKS = "hooks"
 WAIT_CONNECTIONS = "wait_connections"
 PAUSE = "pause"
-# The only program of a command that is named without its path.
-SYSTEMCTL = "systemctl"
 
 # The type of a drain by hand, which is not an event of Azure's.
 MANUAL = "Manual"
@@ -63,13 +61,13 @@ class Step(NamedTuple):
     timeout: float
     """Seconds."""
     argv: Tuple[str, ...] = ()
-    """With `command`."""
+    """With a `command` that is a program."""
     ports: Tuple[int, ...] = ()
     """With `wait_connections`: local ports."""
     ignored: Tuple[str, ...] = ()
     """With `wait_connections`: addresses or networks whose connections do not count."""
     stops: str = ""
-    """With a `command` that stops a systemd unit: its full name."""
+    """With a `command` that stops a service: its full name."""
     starts: str = ""
     """With a `command` that starts one."""
     hook_timeout: Optional[float] = None
@@ -78,7 +76,13 @@ class Step(NamedTuple):
     @property
     def deed(self) -> str:
         """What the step does, regardless of its name and of its time limit."""
-        details = (self.timeout,) if self.kind == PAUSE else self.argv or (self.ports, self.ignored)
+        details: Tuple[Any, ...] = (self.ports, self.ignored)
+        if self.kind == PAUSE:
+            details = (self.timeout,)
+        elif self.stops or self.starts:
+            details = ("stop", self.stops) if self.stops else ("start", self.starts)
+        elif self.argv:
+            details = self.argv
         return json.dumps((self.kind, *details), separators=(",", ":"))
 
 

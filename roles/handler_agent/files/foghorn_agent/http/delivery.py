@@ -8,11 +8,11 @@ import re
 from typing import IO, Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
-from foghorn_core.files.ownership import UnsafePath, check_path, read_private
 from foghorn_core.scheduled_events.masking import mask
 from foghorn_core.scheduled_events.text import plain
 from foghorn_core.scheduled_events.url import is_loopback, parse_url
 
+from ..platform import ownership
 from .webhooks import LONGEST_QUOTE, Delivery, Request, shown_url
 
 _LONGEST_SECRET = 4096  # bytes
@@ -151,8 +151,8 @@ def read_secret(path: str) -> str:
     :raises ValueError: if there is none, or it is no secret. The message does not have it in it
     """
     try:
-        secret = read_private(path, _LONGEST_SECRET).decode("latin-1").strip()
-    except UnsafePath as error:
+        secret = ownership.read_private(path, _LONGEST_SECRET).decode("latin-1").strip()
+    except ownership.UnsafePath as error:
         raise ValueError("secret_file: %s" % error) from None
     if not _SECRET.match(secret):
         raise ValueError(
@@ -182,9 +182,9 @@ def _headers(request: Request, target: Target) -> Dict[str, str]:
 def _context(ca_file: Optional[str], ssl: Any) -> Any:
     try:
         if ca_file is not None:
-            check_path(ca_file)
+            ownership.check_path(ca_file)
         return ssl.create_default_context(cafile=ca_file)
-    except UnsafePath as error:
+    except ownership.UnsafePath as error:
         raise OSError("ca_file: %s" % error) from None
     except OSError as error:
         raise OSError("ca_file: %s: %s" % (ca_file, error)) from None

@@ -15,14 +15,9 @@ import os
 import re
 import selectors
 import socket
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from ..act.steps import NO_DESCRIPTORS
-from ..io.activation import Address, is_at
-
-# A socket for programs on this machine, whatever happens to the port.
-RUNTIME_DIRECTORY = "/run/foghorn"
-SOCKET_NAME = "agent.sock"
+from ..platform import listening, machine
 
 _LARGEST_REQUEST = 8 * 1024  # bytes
 _CHUNK = 64 * 1024  # bytes
@@ -33,7 +28,7 @@ _PAUSE = 1.0  # seconds
 _LISTEN_AGAIN = 1.0  # seconds; as long as somebody else has our port, the probe hears what is not from us
 # The machine or the process is short of something. The connection stays in the queue, and the selector reports it
 # again and again.
-_SHORTAGES = frozenset([*NO_DESCRIPTORS, errno.ENOBUFS, errno.ENOMEM])
+_SHORTAGES = frozenset([*machine.NO_DESCRIPTORS, errno.ENOBUFS, errno.ENOMEM])
 
 _REASONS = {
     200: "OK",
@@ -49,6 +44,8 @@ _REASONS = {
 }
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/([0-9])\.[0-9]\Z")
 _ABSOLUTE_FORM = re.compile(r"https?://[^/?]*", re.IGNORECASE)
+
+Address = Tuple[str, int]
 
 
 class Asked(NamedTuple):
@@ -222,7 +219,7 @@ class Endpoint:
         if self._path is None or any(one.wanted is None for one in self._listeners):
             return
         with contextlib.suppress(OSError):
-            self._add(_Listener(None, _listen_at(self._path), False))
+            self._add(_Listener(None, listening.listen_at(self._path, _BACKLOG), False))
 
     def _try_to_listen(self, address: Address) -> None:
         self._missing.pop(address, None)
@@ -266,7 +263,7 @@ class Endpoint:
             try:
                 sock, address = listener.accept()
             except OSError as error:
-                if error.errno in NO_DESCRIPTORS and self.make_room():
+                if error.errno in machine.NO_DESCRIPTORS and self.make_room():
                     continue
                 if error.errno in _SHORTAGES:
                     self._ignore_listeners()
@@ -277,7 +274,7 @@ class Endpoint:
             if not self._admits(host):
                 sock.close()
                 continue
-            is_short = sock.fileno() >= os.sysconf("SC_OPEN_MAX") - _SPARE_DESCRIPTORS
+            is_short = sock.fileno() >= machine.most_descriptors() - _SPARE_DESCRIPTORS
             if len(self._connections) >= self._most_connections or (is_short and self._connections):
                 self._close(next(iter(self._connections.values())))
             sock.setblocking(False)
@@ -372,7 +369,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         # A name would need a lookup, and nothing here may wait.
         socket.inet_pton(family, host)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.claim(listener)
         if family == socket.AF_INET6:
             # So that 0.0.0.0 and :: can stand side by side.
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -390,20 +387,14 @@ def _check_address(host: str) -> None:
         probe.bind((host, 0))
 
 
-def _listen_at(path: str) -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-        listener.bind(path)
-        # Clients that may use the port may also use the socket: it is read-only.
-        os.chmod(path, 0o666)
-        listener.listen(_BACKLOG)
-        listener.setblocking(False)
-    except OSError:
-        listener.close()
-        raise
-    return listener
+def is_at(sock: socket.socket, address: Address) -> bool:
+    """Whether a socket listens on this IP address and port."""
+    host, port = sock.getsockname()[:2]
+    return bool(port == address[1]) and _packed(host) == _packed(address[0])
+
+
+def _packed(host: str) -> bytes:
+    return socket.inet_pton(socket.AF_INET6 if ":" in host else socket.AF_INET, host)
 
 
 def _is_local(sock: socket.socket, host: str) -> bool:

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 from foghorn_core.scheduled_events.text import plain
 
-from ..act.steps import Child, StepOutcome
+from ..act.steps import Child
+from ..decide.outcome import StepOutcome
 
 TYPE_PREFIX = "io.foghorn.azure_events."
 CLOUD_EVENT = "application/cloudevents+json; charset=utf-8"

@@ -4,11 +4,10 @@
 
 import contextlib
 import os
-from typing import Mapping, Optional, Tuple
-
-from foghorn_core.files.writing import write_text
+from typing import Optional, Tuple
 
 from ..config import Config, ConfigError, read_config, read_file
+from ..platform import files
 
 _LAST_GOOD_NAME = "agent.last_good.json"
 
@@ -60,7 +59,7 @@ class ConfigFile:
             return
         # It is of use one day, perhaps; nothing depends on it. As the configuration, it may hold secrets.
         with contextlib.suppress(OSError):
-            write_text(self._copy, content.decode("utf-8"), 0o600)
+            files.write_private(self._copy, content.decode("utf-8"))
             self._kept = content
 
     @property
@@ -91,8 +90,3 @@ def _identity_of(found: Optional[os.stat_result]) -> Optional[Tuple[int, ...]]:
         return None
     # The last is what chown and chmod change, which may be the remedy.
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-def directory_of(environment: Mapping[str, str], name: str) -> Optional[str]:
-    """A directory that the service manager has made for this service, as it tells; the first of several."""
-    return environment.get(name, "").partition(":")[0] or None

@@ -1,59 +1,25 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The door for what is asked by hand: a socket in the state directory, for root on this machine and nobody else.
-
-One packet asks, one answers, both JSON. No address leads here, and no other user: the socket is root's alone, the
-directory above it is closed, and who is at the other end is asked of the kernel besides.
-"""
+"""What is asked by hand: one packet asks, one answers, both JSON. The door sees to it that only root may ask."""
 
 import contextlib
 import json
-import os
 import selectors
 import socket
-import struct
-from typing import Any, Callable, Dict, Iterator, Optional
-
-from foghorn_core.files.ownership import check_path
+from typing import Any, Callable, Dict, Optional
 
 from ..decide.manual import RequestError
-
-SOCKET_NAME = "control.sock"
+from ..platform import door
 
 _LARGEST = 4096  # bytes of a request
 _LARGEST_ANSWER = 65536  # bytes
 _MOST_CONNECTIONS = 8
-_BACKLOG = 64  # beyond it, a connection is refused and not merely kept waiting
-
-
-def listen_in(directory: str) -> socket.socket:
-    """Put the socket into this directory. Waits for the disk.
-
-    It is left there when the agent ends, and gives way to the next one.
-
-    :raises OSError: if the socket cannot be had
-    :raises UnsafePath: if others can write the directory
-    """
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
-    try:
-        listener.setblocking(False)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(directory, SOCKET_NAME))
-        # The file has this mode from the beginning on: a moment is enough to connect in.
-        os.fchmod(listener.fileno(), 0o600)
-        with _within(directory) as name:
-            listener.bind(name)
-        listener.listen(_BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 class Control:
     """Takes requests. It registers its sockets with the selector, with `handle` as their data.
 
-    :param listener: what `listen_in` gives
+    :param listener: what the door gives
     :param obey: does what is asked, and gives what says how things are then, or None as long as nothing can be said;
         raises `RequestError` with what is wrong
     """
@@ -95,14 +61,10 @@ class Control:
 
     def _accept(self) -> None:
         try:
-            connection, _address = self._listener.accept()
+            connection = door.accept(self._listener)
         except OSError:
-            # It has gone again, or there are no descriptors left.
+            # It has gone again, is not root's, or there are no descriptors left.
             return
-        if _user_of(connection) not in (0, os.geteuid()):
-            connection.close()
-            return
-        connection.setblocking(False)
         if len(self._connections) >= _MOST_CONNECTIONS:
             self._close(next(iter(self._connections.values())))
         self._connections[connection.fileno()] = connection
@@ -111,7 +73,7 @@ class Control:
     def _take_in(self, connection: socket.socket) -> None:
         packet = b""
         with contextlib.suppress(OSError):
-            packet = connection.recv(_LARGEST)
+            packet = door.receive(connection, _LARGEST)
         if not packet or connection.fileno() in self._unanswered:
             # Whoever asked does not wait for the answer. What was asked for is done all the same.
             self._close(connection)
@@ -143,12 +105,7 @@ def ask_agent(directory: str, asked: Dict[str, Any], seconds: float) -> str:
     :raises RequestError: with what the agent says against it
     :raises OSError: if there is no agent, or no answer, or it is not for this user to ask
     """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC) as connection:
-        connection.settimeout(seconds)
-        with _within(directory) as name:
-            connection.connect(name)
-        connection.send(json.dumps(asked).encode("ascii"))
-        packet = connection.recv(_LARGEST_ANSWER)
+    packet = door.ask(directory, json.dumps(asked).encode("ascii"), seconds, _LARGEST_ANSWER)
     try:
         answer = json.loads(packet.decode("utf-8"))
         done, said = answer["done"], str(answer["said"])
@@ -157,22 +114,3 @@ def ask_agent(directory: str, asked: Dict[str, Any], seconds: float) -> str:
     if not done:
         raise RequestError(said)
     return said
-
-
-@contextlib.contextmanager
-def _within(directory: str) -> Iterator[str]:
-    """A name for the socket that the kernel takes, however long the directory's path is: it allows 107 bytes.
-
-    :raises UnsafePath: if others could put a socket of theirs there
-    """
-    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        check_path(directory)
-        yield "/proc/self/fd/%d/%s" % (descriptor, SOCKET_NAME)
-    finally:
-        os.close(descriptor)
-
-
-def _user_of(connection: socket.socket) -> int:
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return int(struct.unpack("3i", credentials)[1])

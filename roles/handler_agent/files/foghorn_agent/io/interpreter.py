@@ -12,7 +12,7 @@ import re
 import subprocess
 from typing import List, Optional
 
-from foghorn_core.files.ownership import UnsafePath, check_path
+from ..platform import ownership
 
 # On RHEL 8 the second may be the only one. The first is what outlasts an upgrade of the system.
 _SYSTEM = ("/usr/bin/python3", "/usr/libexec/platform-python")
@@ -66,10 +66,10 @@ def _check(path: str) -> None:
         raise NoInterpreter("%s: expected the absolute path of a Python, in plain characters" % path)
     try:
         # Before it is run: it may be somebody else's.
-        check_path(path)
+        ownership.check_path(path)
         version, library = _ask(path)
-        check_path(library)
-    except UnsafePath as error:
+        ownership.check_path(library)
+    except ownership.UnsafePath as error:
         raise NoInterpreter(str(error)) from None
     if tuple(int(number) for number in version.split(".")) < _OLDEST:
         raise NoInterpreter("%s: is Python %s, and the agent needs 3.6 or later" % (path, version))

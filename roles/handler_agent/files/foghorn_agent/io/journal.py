@@ -9,12 +9,11 @@ It is bounded: past a size, it becomes the previous journal, and a new one begin
 """
 
 import contextlib
-import fcntl
 import json
 import os
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
-from foghorn_core.files.ownership import UnsafePath, check_path
+from ..platform import files, ownership
 
 Record = Dict[str, Any]
 
@@ -88,19 +87,19 @@ class Journal:
         """
         self.close()
         try:
-            _make_private(self._directory)
+            files.make_private_directory(self._directory)
             self._check_paths()
             lock_path = os.path.join(self._directory, LOCK_FILE_NAME)
-            self._lock = _open_private(lock_path)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._descriptor = _open_private(self.path)
+            self._lock = files.open_private(lock_path)
+            files.lock(self._lock)
+            self._descriptor = files.open_private(self.path)
             with open(self.path, "rb") as file:
                 content = file.read()
             self._size = _length_of_whole_lines(content)
             os.ftruncate(self._descriptor, self._size)
             os.lseek(self._descriptor, 0, os.SEEK_END)
-            _sync_directory(self._directory)
-            if self._size < _as_mark(os.pread(self._lock, _LARGEST_MARK, 0)):
+            files.sync_directory(self._directory)
+            if self._size < _as_mark(os.read(self._lock, _LARGEST_MARK)):
                 content = content[: self._size] + _as_line({"kind": UNREADABLE})
                 self._write([{"kind": UNREADABLE}])
         except BlockingIOError:
@@ -141,7 +140,7 @@ class Journal:
             return False
         # It is the journal now, whether or not a power cut would undo that.
         with contextlib.suppress(OSError):
-            _sync_directory(self._directory)
+            files.sync_directory(self._directory)
         return True
 
     def keep_aside(self) -> None:
@@ -177,17 +176,18 @@ class Journal:
 
         :raises UnsafePath: if they can
         """
-        check_path(self._directory)
+        ownership.check_path(self._directory)
         for path in (self.path, os.path.join(self._directory, LOCK_FILE_NAME)):
             if os.path.lexists(path):
-                check_path(path)
+                ownership.check_path(path)
 
     def _mark(self, size: int) -> None:
-        os.pwrite(self._lock, b"%0*d" % (_LARGEST_MARK, size), 0)
+        os.lseek(self._lock, 0, os.SEEK_SET)
+        os.write(self._lock, b"%0*d" % (_LARGEST_MARK, size))
 
     def _begin_anew(self, lines: bytes) -> None:
         new_path = self.path + _NEW_SUFFIX
-        descriptor = _open_private(new_path, os.O_TRUNC)
+        descriptor = files.open_private(new_path, os.O_TRUNC)
         try:
             _write_all(descriptor, lines)
             os.fsync(descriptor)
@@ -196,13 +196,11 @@ class Journal:
             os.fsync(self._lock)
             # By a second name, so that at every moment there is a journal under its own.
             _replace_link(self.path, self._previous_path)
-            os.replace(new_path, self.path)
+            # It is the journal from here on: what went into the old one would not be read again.
+            self._descriptor = files.replace_open(new_path, descriptor, self.path, self._descriptor)
         except OSError:
             os.close(descriptor)
             raise
-        # It is the journal from here on, whatever else fails: what went into the old one would not be read again.
-        os.close(self._descriptor)
-        self._descriptor = descriptor
         self._size = self._size_at_first = len(lines)
         with contextlib.suppress(OSError):
             self._mark(self._size)
@@ -219,9 +217,9 @@ def read_history(directory: str) -> Iterator[Record]:
         if not os.path.lexists(path):
             continue
         try:
-            with open(check_path(path), "rb") as file:
+            with open(ownership.check_path(path), "rb") as file:
                 content = file.read()
-        except UnsafePath as error:
+        except ownership.UnsafePath as error:
             raise JournalError(str(error)) from None
         except OSError as error:
             raise JournalError("%s cannot be read: %s" % (path, error.strerror)) from None
@@ -229,18 +227,6 @@ def read_history(directory: str) -> Iterator[Record]:
         yield from _parse_lines(content[: _length_of_whole_lines(content)])
     if not found:
         raise JournalError("there is no journal in %s: the agent has not run here yet" % directory)
-
-
-def _make_private(directory: str) -> None:
-    """Make a directory for the agent alone. Those above it are for others, too: they may hold the probe file."""
-    # Whatever the umask, which is not changed: the loop starts steps with one of their own meanwhile.
-    missing = [(os.path.abspath(directory), 0o700)]
-    while not os.path.isdir(os.path.dirname(missing[-1][0])):
-        missing.append((os.path.dirname(missing[-1][0]), 0o755))
-    for path, mode in reversed(missing):
-        if not os.path.isdir(path):
-            os.mkdir(path, mode)
-            os.chmod(path, mode)
 
 
 def _as_mark(content: bytes) -> int:
@@ -253,14 +239,6 @@ def _as_line(record: Record) -> bytes:
 
 def _length_of_whole_lines(content: bytes) -> int:
     return content.rfind(b"\n") + 1
-
-
-def _open_private(path: str, flags: int = 0) -> int:
-    """Open a file for nobody but the agent: it holds whole commands, and a password may be among their arguments."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
-    # One that was made before, too.
-    os.fchmod(descriptor, 0o600)
-    return descriptor
 
 
 def _parse_lines(content: bytes) -> Iterator[Record]:
@@ -290,11 +268,3 @@ def _replace_link(path: str, other_path: str) -> None:
         pass
     os.link(path, temporary)
     os.replace(temporary, other_path)
-
-
-def _sync_directory(directory: str) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

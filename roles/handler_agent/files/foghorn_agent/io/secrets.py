@@ -4,8 +4,9 @@
 
 from typing import Tuple
 
-from foghorn_core.files.ownership import UnsafePath, read_private
 from foghorn_core.scheduled_events.signature import LARGEST_SECRETS, parse_secrets
+
+from ..platform import ownership
 
 
 class NoSecret(Exception):
@@ -20,8 +21,8 @@ def read_members_secrets(path: str) -> Tuple[bytes, ...]:
     :raises NoSecret: if it is not there, others could read or change it, or it holds no secret
     """
     try:
-        return parse_secrets(read_private(path, LARGEST_SECRETS))
-    except UnsafePath as error:
+        return parse_secrets(ownership.read_private(path, LARGEST_SECRETS))
+    except ownership.UnsafePath as error:
         raise NoSecret(str(error)) from None
     except ValueError as error:
         raise NoSecret("%s: %s" % (path, error)) from None

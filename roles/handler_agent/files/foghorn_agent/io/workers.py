@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Does blocking work beside the loop, one job at a time."""
 
-import os
+import socket
 import threading
 from typing import Any, Callable, List
 
@@ -27,8 +27,8 @@ class Worker:
         self._is_closed = False
         self.is_busy = False
         """Whether a job is under way, or its result not yet collected."""
-        self._reader, self._writer = os.pipe()
-        os.set_blocking(self._reader, False)
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         usual = threading.stack_size(_STACK_SIZE)
         try:
@@ -38,7 +38,7 @@ class Worker:
 
     def fileno(self) -> int:
         """What becomes readable when there is a result to collect."""
-        return self._reader
+        return self._reader.fileno()
 
     def submit(self, job: Any) -> bool:
         """Hand over a job; False, and nothing happens, while there is another."""
@@ -58,7 +58,7 @@ class Worker:
         if not self._is_done:
             return []
         try:
-            os.read(self._reader, 1)
+            self._reader.recv(1)
         except BlockingIOError:
             # It is about to wake us.
             return []
@@ -73,7 +73,7 @@ class Worker:
         self._given.release()
         if not self.is_busy:
             self._thread.join()
-        os.close(self._reader)
+        self._reader.close()
 
     def _work(self) -> None:
         while True:
@@ -86,8 +86,8 @@ class Worker:
                 self._result = error
             self._is_done = True
             try:
-                os.write(self._writer, b"\0")
-            except BrokenPipeError:
+                self._writer.send(b"\0")
+            except OSError:
                 break
         # Closed by the thread that writes, so that it can never write into what got the same number.
-        os.close(self._writer)
+        self._writer.close()

@@ -1,20 +1,21 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Takes the sockets that the service manager holds open: sd_listen_fds(3), with the standard library alone.
+"""The endpoint's sockets: those that systemd holds open, as in sd_listen_fds(3), and one for programs on this machine.
 
 A port that systemd holds from the boot on is never free, not while the agent is started again either: nobody else can
 answer the probes in its name, and who asks in that moment waits for the answer instead of being refused.
 """
 
+import contextlib
 import os
 import socket
-from typing import List, Mapping, Tuple
+from typing import List, Mapping
+
+SOCKET_NAME = "agent.sock"
 
 _FIRST = 3  # after standard input, output and error
 _MOST = 64
 _SO_DOMAIN = getattr(socket, "SO_DOMAIN", 39)
-
-Address = Tuple[str, int]
 
 
 def inherited_sockets(environment: Mapping[str, str]) -> List[socket.socket]:
@@ -32,10 +33,45 @@ def inherited_sockets(environment: Mapping[str, str]) -> List[socket.socket]:
     return [one for number in range(_FIRST, _FIRST + count) for one in _listener(number)]
 
 
-def is_at(sock: socket.socket, address: Address) -> bool:
-    """Whether a socket listens on this IP address and port."""
-    host, port = sock.getsockname()[:2]
-    return port == address[1] and _packed(host) == _packed(address[0])
+def claim(listener: socket.socket) -> None:
+    """Let a socket have an address with connections of an earlier agent, and none that another program listens on."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+
+
+def listen_at(path: str, backlog: int) -> socket.socket:
+    """Listen on a socket for programs on this machine, whatever happens to the port. What lies there gives way.
+
+    :raises OSError: if it cannot be had
+    """
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        listener.bind(path)
+        # Clients that may use the port may also use the socket: it is read-only.
+        os.chmod(path, 0o666)
+        listener.listen(backlog)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def connect_at(path: str, seconds: float) -> socket.socket:
+    """Connect to what listens there.
+
+    :param seconds: for this, and for each answer
+    :raises OSError: if nobody does
+    """
+    client = socket.socket(socket.AF_UNIX)
+    try:
+        client.settimeout(seconds)
+        client.connect(path)
+    except OSError:
+        client.close()
+        raise
+    return client
 
 
 def _listener(number: int) -> List[socket.socket]:
@@ -58,7 +94,3 @@ def _listener(number: int) -> List[socket.socket]:
     # No step is to inherit it.
     listener.set_inheritable(False)
     return [listener]
-
-
-def _packed(host: str) -> bytes:
-    return socket.inet_pton(socket.AF_INET6 if ":" in host else socket.AF_INET, host)

@@ -1,10 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which boot of the machine is this?"""
+"""Which boot of the machine is this, and which directories were made for the service?"""
 
 from pathlib import Path
+from typing import Dict
 
-from foghorn_agent.io.clock import boot_id
+import pytest
+from foghorn_agent.platform.posix.machine import boot_id, runtime_directory_of, state_directory_of
 
 
 def test_given_a_kernel_with_a_boot_id_when_asked_then_it_is_returned(tmp_path: Path) -> None:
@@ -31,3 +33,17 @@ def test_given_something_else_than_text_when_asked_then_there_is_none(tmp_path: 
     path = tmp_path / "boot_id"
     path.write_bytes(b"\xff\xfe")
     assert boot_id(str(path)) is None
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, (None, None)),
+        ({"STATE_DIRECTORY": "", "RUNTIME_DIRECTORY": "/run/a"}, (None, "/run/a")),
+        ({"STATE_DIRECTORY": "/var/lib/a:/var/lib/b"}, ("/var/lib/a", None)),
+    ],
+)
+def test_given_directories_of_the_service_manager_then_the_first_is_used(
+    environment: Dict[str, str], expected: object
+) -> None:
+    assert (state_directory_of(environment), runtime_directory_of(environment)) == expected

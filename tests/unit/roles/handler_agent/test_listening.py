@@ -11,7 +11,7 @@ from typing import Dict
 
 import pytest
 from edge_helpers import PATIENCE, environment_of_agent
-from foghorn_agent.io.activation import inherited_sockets
+from foghorn_agent.platform.posix.listening import inherited_sockets
 
 # As systemd does it: the descriptors from 3 on, and in the environment how many there are and for whom.
 CHILD = """
@@ -27,7 +27,8 @@ local = socket.socket(socket.AF_UNIX)
 file = open("/dev/null")
 things = [*held, deaf, datagrams, local, file]
 copies = [os.dup(thing.fileno()) for thing in things]
-from foghorn_agent.io.activation import inherited_sockets, is_at
+from foghorn_agent.http.endpoint import is_at
+from foghorn_agent.platform.posix.listening import inherited_sockets
 for number, copy in enumerate(copies, 3):
     os.dup2(copy, number)
 environment = {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": str(len(things))}

@@ -12,7 +12,7 @@ from typing import Generator
 
 import pytest
 from edge_helpers import PATIENCE
-from foghorn_agent.io.signals import Signals
+from foghorn_agent.platform.posix.wakeups import Signals
 
 
 @pytest.fixture

@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What differs between the systems that the agent runs on.
+
+The system is chosen here and nowhere else. Its package has these modules, with the same functions for each system:
+
+* `connections`: the established connections to some ports
+* `door`: where commands by hand come in, and for whom it opens
+* `files`: private files, and what makes them outlast a power cut
+* `listening`: the sockets of the endpoint
+* `machine`: which boot it is, where things lie, how many descriptors there are
+* `notify`: what the service manager is told
+* `ownership`: who could change a file
+* `process`: a command with its descendants
+* `services`: what stops and starts services, and what is known of them
+* `system_log`: the system's log, and standard error
+* `wakeups`: what the process is told, and what wakes the loop
+"""
+
+import sys
+
+if sys.platform == "win32":
+    raise ImportError("foghorn-agent does not run on Windows yet")
+
+from foghorn_core.connections import established as connections
+from foghorn_core.files import ownership
+
+from .posix import door, files, listening, machine, notify, process, services, system_log, wakeups
+
+__all__ = (
+    "connections",
+    "door",
+    "files",
+    "listening",
+    "machine",
+    "notify",
+    "ownership",
+    "process",
+    "services",
+    "system_log",
+    "wakeups",
+)

@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which boot of the machine this is, where things lie on it, and how many descriptors there are."""
+
+import errno
+import os
+from typing import Mapping, Optional
+
+CONFIG_PATH = "/etc/foghorn/agent.json"
+HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
+STATE_DIRECTORY = "/var/lib/foghorn/agent"
+RUNTIME_DIRECTORY = "/run/foghorn"
+
+# Of the process, and of the machine.
+NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
+
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+def boot_id(path: str = _BOOT_ID) -> Optional[str]:
+    """What stays the same until the machine boots again; None where the system does not say."""
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read(64).strip() or None
+    except (OSError, ValueError):
+        return None
+
+
+def most_descriptors() -> int:
+    """How many descriptors this process may have."""
+    return os.sysconf("SC_OPEN_MAX")
+
+
+def state_directory_of(environment: Mapping[str, str]) -> Optional[str]:
+    """The directory that the service manager has made for this service to keep things in; the first of several."""
+    return _directory_of(environment, "STATE_DIRECTORY")
+
+
+def runtime_directory_of(environment: Mapping[str, str]) -> Optional[str]:
+    """The one that lasts until the next boot."""
+    return _directory_of(environment, "RUNTIME_DIRECTORY")
+
+
+def _directory_of(environment: Mapping[str, str], name: str) -> Optional[str]:
+    return environment.get(name, "").partition(":")[0] or None
