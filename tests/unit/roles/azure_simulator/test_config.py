@@ -5,12 +5,17 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from azure_simulator.config import load, parse
-from azure_simulator.reading import Invalid
+from azure_simulator.reading import Fields, Invalid
+
+EVERY_OPTION = Path(__file__).resolve().parents[4] / "roles/azure_simulator/files/every_option.yml"
 
 VM = {"name": "a", "address": "127.0.0.11"}
 
@@ -255,3 +260,44 @@ def test_given_a_file_that_cannot_be_read_when_loaded_then_it_is_named(
     with pytest.raises(Invalid) as error:
         load(path)
     assert error.value.mistakes[0].startswith(f"{path}: {mistake}")
+
+
+def keys(content: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Each key of a configuration, and where it stands."""
+    for item in content if isinstance(content, list) else [content]:
+        for key, value in item.items() if isinstance(item, dict) else ():
+            yield path, key
+            yield from keys(value, f"{path}.{key}".strip("."))
+
+
+def test_given_the_file_with_every_option_when_read_then_it_has_each_and_no_mistake(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = EVERY_OPTION.read_text(encoding="utf-8")
+    content = yaml.safe_load(text)
+    read: list[Fields] = []
+    make = Fields.__init__
+
+    def note(fields: Fields, *given: Any) -> None:
+        read.append(fields)
+        make(fields, *given)
+
+    monkeypatch.setattr(Fields, "__init__", note)
+    parse(content)
+
+    known = {(re.sub(r"\[\d+\]", "", fields.path), key) for fields in read for key in fields._known}
+    # Options of events are shown with Freeze and Reboot, those of faults are described on the page and by --help.
+    known = {(path, key) for path, key in known if not path.startswith(("defaults", "faults", "arm.faults"))}
+    lacking = known - set(keys(content))
+    # These exclude others, or need a file.
+    in_comments = {"manual", "address", "tls", "certificate", "thumbprint"}
+    assert sorted(one for one in lacking if one[1] not in in_comments) == []
+    assert [key for key in sorted(in_comments) if not re.search(rf"#.*\b{key}\b", text)] == []
+
+
+def test_given_the_file_with_every_option_when_its_defaults_of_events_are_read_then_they_are_the_defaults() -> None:
+    content = yaml.safe_load(EVERY_OPTION.read_text(encoding="utf-8"))
+
+    told = parse({"vms": [VM], "defaults": content["defaults"]}).lives
+
+    assert told == parse({"vms": [VM]}).lives
