@@ -90,6 +90,14 @@ def test_given_a_variable_of_a_role_when_a_page_names_it_then_the_role_has_it(ro
     assert told - options(role) == set()
 
 
+def test_given_a_variable_of_handle_events_when_an_example_sets_it_then_the_playbook_has_it() -> None:
+    arguments = yaml.safe_load((ROOT / "playbooks" / "vars" / "handle_events.yml").read_text(encoding="utf-8"))
+    keys = {key for example in EXAMPLES if isinstance(example.content, dict) for key in example.content}
+    told = {key for key in keys if key.startswith("handle_events_")}
+
+    assert told - set(arguments["__handle_events_arguments"]) == set()
+
+
 @pytest.mark.parametrize(
     ("prefix", "page", "row"),
     [
