@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "awx.md").read_text(encoding="utf-8")
-TABLE = re.findall(r"^\| (`[a-z_`, ]+) \|.*\| (never|asked for) \| (yes|no) \|$", PAGE, re.MULTILINE)
-VARIABLES = re.findall(r"`(controller_setup_[a-z_]+)`", PAGE)
+TABLE = re.findall(r"^\| (`[a-z_`, ]+) \| (\w+) \| (never|asked for) \| (yes|no) \|$", PAGE, re.MULTILINE)
+CREDENTIALS = {"machines": "machines", "azure": "Azure", "machines_and_azure": "both", "controller": "none"}
+FILES = re.findall(r"```yaml\n# controller.yml\n(.*?)```", PAGE, re.DOTALL)
+VARIABLES = set(re.findall(r"`(controller_setup_[a-z_]+)`", PAGE)).union(*map(yaml.safe_load, FILES))
 
 
 def load(name: str) -> dict[str, Any]:
@@ -23,24 +26,27 @@ def load(name: str) -> dict[str, Any]:
 
 def test_given_the_table_when_it_is_compared_then_it_says_of_each_template_what_the_data_says() -> None:
     told = {
-        name.strip("`"): (limit == "asked for", simultaneous == "yes")
-        for names, limit, simultaneous in TABLE
+        name.strip("`"): (credentials, limit == "asked for", simultaneous == "yes")
+        for names, credentials, limit, simultaneous in TABLE
         for name in names.split(", ")
     }
 
     assert told == {
-        key: (template["ask_limit_on_launch"], template["allow_simultaneous"])
+        key: (CREDENTIALS[template["runs_on"]], template["ask_limit_on_launch"], template["allow_simultaneous"])
         for key, template in load("job_templates.yml")["job_templates"].items()
     }
 
 
 def test_given_the_variables_when_they_are_compared_then_the_page_names_the_existing_ones() -> None:
-    assert set(VARIABLES) == set(load("controller_setup.yml")["__controller_setup_arguments"])
+    assert set(load("controller_setup.yml")["__controller_setup_arguments"]) == VARIABLES
 
 
-@pytest.mark.parametrize("file", re.findall(r"```yaml\n# controller.yml\n(.*?)```", PAGE, re.DOTALL))
-def test_given_a_file_of_the_page_when_it_is_read_then_its_variables_are_known(file: str) -> None:
-    assert set(yaml.safe_load(file)) <= set(load("controller_setup.yml")["__controller_setup_arguments"])
+@pytest.mark.parametrize("file", FILES)
+def test_given_a_file_of_the_page_when_it_is_read_then_its_variables_are_accepted(file: str) -> None:
+    spec = load("controller_setup.yml")["__controller_setup_arguments"]
+    optional = {name: {**options, "required": False} for name, options in spec.items()}
+
+    assert ArgumentSpecValidator(optional).validate(yaml.safe_load(file)).error_messages == []
 
 
 @pytest.mark.parametrize("rulebook", sorted((ROOT / "extensions" / "eda" / "rulebooks").glob("*_job.yml")))
