@@ -355,7 +355,7 @@ def test_given_the_rulebooks_and_those_of_the_page_when_ansible_rulebook_reads_t
 ) -> None:
     page = (ROOT / "docs" / "event_driven.md").read_text(encoding="utf-8")
     shown = [text for text in re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "rules:" in text]
-    assert len(shown) > 1
+    assert shown
     for number, text in enumerate(shown):
         (tmp_path / f"{number}.yml").write_text(text)
     paths = [str(path) for path in [*sorted(RULEBOOKS.glob("*.yml")), *tmp_path.glob("*.yml")]]

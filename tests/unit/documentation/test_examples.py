@@ -98,6 +98,14 @@ def test_given_a_variable_of_handle_events_when_an_example_sets_it_then_the_play
     assert told - set(arguments["__handle_events_arguments"]) == set()
 
 
+def test_given_the_variables_of_the_rulebooks_when_they_are_compared_then_the_guide_sets_the_same() -> None:
+    rulebooks = [path.read_text(encoding="utf-8") for path in (ROOT / "extensions" / "eda" / "rulebooks").glob("*.yml")]
+    (told,) = (set(example.content) for example in EXAMPLES if example.text.startswith("# maintenance.yml"))
+
+    read = re.findall(r"\{\{ (maintenance_\w+)", "\n".join(rulebooks))
+    assert told == {*read, *re.findall(r"vars\.(maintenance_\w+)", "\n".join(rulebooks))}
+
+
 @pytest.mark.parametrize(
     ("prefix", "page", "row"),
     [
