@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from azure_simulator import cli as simulator_cli
 from azure_simulator import config as simulator_config
 from foghorn_agent import cli as agent_cli
@@ -98,6 +99,18 @@ def test_given_a_variable_of_handle_events_when_an_example_sets_it_then_the_play
     assert told - set(arguments["__handle_events_arguments"]) == set()
 
 
+@pytest.mark.parametrize(("name", "playbook"), [("rehearsal", "rehearse"), ("upgrades", "handle_os_upgrades")])
+def test_given_the_file_of_a_playbook_when_it_is_read_then_it_sets_each_variable_as_the_playbook_takes_it(
+    name: str, playbook: str
+) -> None:
+    text = (ROOT / "playbooks" / "vars" / ("%s.yml" % playbook)).read_text(encoding="utf-8")
+    spec = yaml.safe_load(text)["__%s_arguments" % playbook]
+    (content,) = (example.content for example in EXAMPLES if example.text.startswith("# %s.yml\n" % name))
+
+    assert set(content) == set(spec)
+    assert ArgumentSpecValidator(spec).validate(content).error_messages == []
+
+
 def test_given_the_variables_of_the_rulebooks_when_they_are_compared_then_the_guide_sets_the_same() -> None:
     rulebooks = [path.read_text(encoding="utf-8") for path in (ROOT / "extensions" / "eda" / "rulebooks").glob("*.yml")]
     (told,) = (set(example.content) for example in EXAMPLES if example.text.startswith("# maintenance.yml"))
@@ -110,7 +123,6 @@ def test_given_the_variables_of_the_rulebooks_when_they_are_compared_then_the_gu
     ("prefix", "page", "row"),
     [
         ("handle_events", "options.md", r"^(?:- `)?(handle_events_\w+)`?"),
-        ("rehearse", "game_day.md", r"^\| (`.*?) \|"),
         ("drain", "handle_events_reference.md", r"^\| (`.*?) \|"),
     ],
 )
