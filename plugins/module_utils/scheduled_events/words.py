@@ -3,7 +3,7 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Recognises Azure's words, and words that are one of them misspelt.
 
-A condition on a word that Azure never sends matches nothing, and what it should have held back happens. So a word that
+A condition on a word that Azure never sends matches nothing, so the event it should block goes ahead. So a word that
 is unknown is refused, but for types of events: Azure adds some, and then only what is nearly a known one is refused.
 """
 

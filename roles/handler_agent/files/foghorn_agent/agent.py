@@ -48,7 +48,7 @@ class Ports(NamedTuple):
     """What writes it."""
     poll: Worker
     """Around `ImdsSession.poll`."""
-    heard: PollStats
+    poll_stats: PollStats
     """The same session's."""
     approve: Worker
     """Around `ImdsSession.approve`, of a session of its own."""
@@ -61,7 +61,7 @@ class Ports(NamedTuple):
     watch: Callable[[int], None]
     """Wakes the loop when this descriptor becomes readable, and no longer for the one before; -1 is none."""
     log: Log
-    tell: Callable[[Record, State], None]
+    notify: Callable[[Record, State], None]
     """Receives each record that others may want to know of, and the state after it."""
 
 
@@ -73,7 +73,7 @@ class Agent:
     """
 
     def __init__(self, config: Config, clocks: Clocks, edges: Ports, state: State, boot_id: Optional[str]) -> None:
-        self._recorder = Recorder(config, clocks, edges.journal, edges.disk, edges.log, edges.tell, state)
+        self._recorder = Recorder(config, clocks, edges.journal, edges.disk, edges.log, edges.notify, state)
         self._clocks = clocks
         self._edges = edges
         self._members = MembersState(self._recorder, edges.members)
@@ -85,9 +85,9 @@ class Agent:
         self._steps = Steps(clocks)
         # Events were tracked before the machine booted, or IMDS has to confirm the name.
         is_known_vm = boot_id == state.boot_id or not state.tracked
-        self._announcements = Announcements(self._recorder, self._deadlines, edges.poll, edges.heard, is_known_vm)
+        self._announcements = Announcements(self._recorder, self._deadlines, edges.poll, edges.poll_stats, is_known_vm)
         self._answers = Answers(
-            self._recorder, edges.heard, self._members, self._work, self._approvals, self._leaving, self._readiness
+            self._recorder, edges.poll_stats, self._members, self._work, self._approvals, self._leaving, self._readiness
         )
         self._recorder.note_records()
         self._note_policies()
@@ -161,7 +161,7 @@ class Agent:
         """Whether all that was decided is written down, or cannot be."""
         return self._recorder.may_act
 
-    def obey(self, asked: Mapping[str, Any]) -> Callable[[], Optional[str]]:
+    def handle_command(self, asked: Mapping[str, Any]) -> Callable[[], Optional[str]]:
         """Carry out a request that somebody on this machine made by hand.
 
         :returns: what says how things are then, once that is written down; None before

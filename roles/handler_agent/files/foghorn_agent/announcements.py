@@ -17,7 +17,7 @@ from .decide.decisions import (
     restarted,
     seconds_to_miss,
 )
-from .decide.doubts import told_of_original
+from .decide.doubts import describe_source_vm
 from .decide.state import is_another_vm
 from .io import log as levels
 from .io.imds_session import Poll, PollStats
@@ -31,17 +31,17 @@ class Announcements:
     """Asks IMDS at its pace, and turns what it says into records.
 
     :param poll: around `ImdsSession.poll`
-    :param heard: the same session's
+    :param poll_stats: the same session's
     :param is_known_vm: whether what is tracked is known to be this VM's
     """
 
     def __init__(
-        self, recorder: Recorder, deadlines: Deadlines, poll: Worker, heard: PollStats, is_known_vm: bool
+        self, recorder: Recorder, deadlines: Deadlines, poll: Worker, poll_stats: PollStats, is_known_vm: bool
     ) -> None:
         self._recorder = recorder
         self._deadlines = deadlines
         self._poll = poll
-        self._heard = heard
+        self._poll_stats = poll_stats
         self.document: Optional[Document] = None
         """The last answer of IMDS."""
         self.is_quiet = False
@@ -86,11 +86,11 @@ class Announcements:
         self._recorder.note(imds_problem=None)
         if not poll.is_identity_new and renamed(self._recorder.state, poll.document):
             # Checked before the event is taken to be over for this machine.
-            self._heard.is_identity_wanted = True
+            self._poll_stats.is_identity_wanted = True
             return
         vm_id = poll.vm_id or self._recorder.state.vm_id
         if is_another_vm(self._recorder.state.vm_id, vm_id):
-            text = told_of_original(self._recorder.state)
+            text = describe_source_vm(self._recorder.state)
             self._recorder.log(levels.WARNING, text)
             self._recorder.note(identity_problem=text if self._recorder.state.is_out else None)
         if (vm_id, poll.vm_name) != (self._recorder.state.vm_id, self._recorder.state.vm_name):

@@ -25,13 +25,13 @@ from .recorder import Recorder
 class Answers:
     """Answers whoever asks over HTTP.
 
-    :param heard: when IMDS answered, as its session notes it
+    :param poll_stats: when IMDS answered, as its session notes it
     """
 
     def __init__(
         self,
         recorder: Recorder,
-        heard: PollStats,
+        poll_stats: PollStats,
         members: MembersState,
         work: WorkAtHand,
         approvals: Approvals,
@@ -39,7 +39,7 @@ class Answers:
         readiness: Readiness,
     ) -> None:
         self._recorder = recorder
-        self._heard = heard
+        self._poll_stats = poll_stats
         self._members = members
         self._work = work
         self._approvals = approvals
@@ -71,11 +71,11 @@ class Answers:
         if path == "/status":
             return 200, "application/json", json.dumps(self.status(), indent=1, sort_keys=True).encode("ascii") + b"\n"
         if path == "/metrics":
-            heard = self._heard
-            self._recorder.counters.add("foghorn_polls_total", heard.unchanged - self._counted_polls, result="answered")
-            self._counted_polls = heard.unchanged
+            polls = self._poll_stats
+            self._recorder.counters.add("foghorn_polls_total", polls.unchanged - self._counted_polls, result="answered")
+            self._counted_polls = polls.unchanged
             unwritten = len(self._recorder.unwritten)
-            text = render(self.status(), heard.last_answer or 0.0, unwritten, self._recorder.counters)
+            text = render(self.status(), polls.last_answer or 0.0, unwritten, self._recorder.counters)
             return 200, "text/plain; version=0.0.4", text.encode("utf-8")
         return None
 
@@ -83,7 +83,7 @@ class Answers:
         """The document for `/status`."""
         now = datetime.fromtimestamp(self._recorder.clocks.wall(), timezone.utc)
         health = self._current_health()._replace(
-            last_answer=self._heard.last_answer, is_up_to_date=self._recorder.is_up_to_date
+            last_answer=self._poll_stats.last_answer, is_up_to_date=self._recorder.is_up_to_date
         )
         return describe(
             self._recorder.state,

@@ -127,7 +127,7 @@ class Approvals:
             return
         members = self._members
         ready = to_approve(
-            self._recorder.state, self._recorder.rules, members.words, members.silent, self.withheld, members.stale
+            self._recorder.state, self._recorder.rules, members.statuses, members.silent, self.withheld, members.stale
         )
         self._sent.keep({one.event_id for one in self._recorder.state.tracked})
         due = self._sent.due([event.event_id for event in ready if event.event_id in ready_here], now)

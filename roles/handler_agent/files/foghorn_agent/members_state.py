@@ -37,7 +37,7 @@ class MembersState:
     def __init__(self, recorder: Recorder, session: Worker) -> None:
         self._recorder = recorder
         self._session = session
-        self.words: Dict[str, Dict[NameKey, MemberStatus]] = {}
+        self.statuses: Dict[str, Dict[NameKey, MemberStatus]] = {}
         """By event id in lower case, what other members have said about it last, by the keys of their names."""
         self._heard_from: Dict[NameKey, float] = {}
         """When each that was asked has answered last, or was asked first."""
@@ -108,7 +108,7 @@ class MembersState:
 
     def waiting_for(self, one: Tracked) -> Sequence[Tuple[str, str]]:
         """Whom a shared event waits for, by name, and why, in a word or two."""
-        heard = MemberView(self.words, self._faults, self._urls_of([one]), self._answered, self.stale)
+        heard = MemberView(self.statuses, self._faults, self._urls_of([one]), self._answered, self.stale)
         return waiting_for(one, self._recorder.state.vm_name or "", self._recorder.rules, heard)
 
     def waiting(self) -> "Dict[str, Sequence[Tuple[str, str]]]":
@@ -124,13 +124,13 @@ class MembersState:
         self._faults.pop(name, None)
         self._answered.add(name)
         self._heard_from[name] = now
-        words = {str(event.get("event_id")).lower(): _word_of(event) for event in status["events"]}
+        statuses = {str(event.get("event_id")).lower(): _word_of(event) for event in status["events"]}
         # Only of what is known here: a member may make up as many events as it likes. What it does not list, it is not
         # ready for any more.
         for event_id in [one.event_id.lower() for one in self._recorder.state.tracked]:
-            self.words.setdefault(event_id, {}).pop(name, None)
-            if event_id in words:
-                self.words[event_id][name] = words[event_id]
+            self.statuses.setdefault(event_id, {}).pop(name, None)
+            if event_id in statuses:
+                self.statuses[event_id][name] = statuses[event_id]
 
     def _note_fault(self, name: NameKey, error: Any) -> None:
         reason = getattr(error, "reason", "unreachable")
@@ -140,8 +140,8 @@ class MembersState:
         self._recorder.counters.add("foghorn_member_errors_total", reason=reason)
         if reason in STRANGERS:
             # Whoever held that name there has lost it: what it said does not hold any more.
-            for words in self.words.values():
-                words.pop(name, None)
+            for statuses in self.statuses.values():
+                statuses.pop(name, None)
 
     def _urls_of(self, events: Sequence[Tracked]) -> Dict[NameKey, str]:
         me = name_key(self._recorder.state.vm_name or "")
@@ -177,7 +177,7 @@ class MembersState:
             self._faults.clear()
             self._answered.clear()
         lowered = {event_id.lower() for event_id in listed}
-        self.words = {key: value for key, value in self.words.items() if key in lowered}
+        self.statuses = {key: value for key, value in self.statuses.items() if key in lowered}
         self._said = {key: value for key, value in self._said.items() if key in listed}
 
 

@@ -18,7 +18,7 @@ from .decide.decisions import SECONDS_TO_SURVIVE
 from .decide.doubts import doubt_about_records
 from .decide.manual import MANUAL_KINDS, as_message
 from .decide.policy import DRAIN, STAGES, Rule
-from .decide.state import BEGUN, MANUAL_ID, TOLD, Record, State, apply, occasion, replay, summarise
+from .decide.state import BEGUN, MANUAL_ID, TOLD, Record, State, apply, replay, summarise, topic
 from .http.metrics import Counters
 from .http.status import Health
 from .io import log as levels
@@ -40,7 +40,7 @@ class Recorder:
     :param config: replaced when another one is in force
     :param journal: opened already, unless it could not be: then that is tried again
     :param disk: writes it
-    :param tell: is given each record that others may want to know of, and the state after it
+    :param notify: is given each record that others may want to know of, and the state after it
     :param state: what the journal's records amount to
     """
 
@@ -51,7 +51,7 @@ class Recorder:
         journal: Journal,
         disk: Disk,
         log: Log,
-        tell: Callable[[Record, State], None],
+        notify: Callable[[Record, State], None],
         state: State,
     ) -> None:
         self.config = config
@@ -70,7 +70,7 @@ class Recorder:
         # If the disk hangs, it is still being opened.
         self._is_open = journal.is_open and disk.began is None
         self._disk = disk
-        self._tell = tell
+        self._notify = notify
         self._untold: Deque[Tuple[Record, State]] = deque(maxlen=_MOST_UNWRITTEN)
         self._next_write = 0.0
         self._said_of: float = 0.0
@@ -119,7 +119,7 @@ class Recorder:
         """Take in what became of what was written, and tell others what may be told from here on."""
         self._disk.collect()
         while self._untold and self.may_act:
-            self._tell(*self._untold.popleft())
+            self._notify(*self._untold.popleft())
 
     def write(self, now: float) -> None:
         """Have written what is not, if the disk is free and it is time.
@@ -167,7 +167,7 @@ class Recorder:
         self.health = self.health._replace(**problems)
 
     def _time_stage(self, record: Record) -> None:
-        if occasion(record) not in STAGES and record["kind"] != "manual":
+        if topic(record) not in STAGES and record["kind"] != "manual":
             return
         now = self.clocks.monotonic()
         # One restore is for all events. A drain by hand begins when it is asked for.
@@ -227,7 +227,7 @@ class Recorder:
             return
         message, fields = _as_message(record)
         self.log(levels.INFO if record["kind"] == "step_begun" else levels.NOTICE, message, **fields)
-        if occasion(record) in TOLD:
+        if topic(record) in TOLD:
             # Once it is written: whoever hears of it may act on it.
             self._untold.append((record, self.state))
 

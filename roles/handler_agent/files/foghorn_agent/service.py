@@ -21,7 +21,7 @@ from .agent import Agent, Ports
 from .config import Config, ConfigError, Webhook
 from .decide.decisions import Work
 from .decide.policy import CHECK
-from .decide.state import Record, State, occasion, replay
+from .decide.state import Record, State, replay, topic
 from .http.access import Access
 from .http.endpoint import Endpoint
 from .http.members import MembersSession
@@ -184,14 +184,14 @@ class Service:
             journal=self._journal,
             disk=self._disk,
             poll=Worker(self._session.poll, "poll"),
-            heard=self._session.heard,
+            poll_stats=self._session.poll_stats,
             approve=Worker(ImdsSession(config, self._clocks).approve, "approve"),
             members=Worker(MembersSession().ask, "members"),
             start_step=lambda work, vm_name: Running(work, vm_name, self._surroundings()),
             has_hooks=lambda stage: has_hooks(os.path.join(self._config.hooks_directory, stage)),
             watch=self._watch,
             log=log,
-            tell=self._tell,
+            notify=self._notify,
         )
         for worker in (edges.poll, edges.approve, edges.members):
             self._opened.callback(worker.close)
@@ -285,7 +285,7 @@ class Service:
             # Nobody's maintenance depends on it. The directory may still come: from another disk, say.
             problem = "commands by hand do not work: %s" % result
         else:
-            self._control = Control(result, self.agent.obey, self._selector)
+            self._control = Control(result, self.agent.handle_command, self._selector)
         if problem is not None and problem != self._control_problem:
             self._log(levels.ERROR, "%s. The agent retries" % problem)
         elif problem is None and self._control_problem is not None:
@@ -460,11 +460,11 @@ class Service:
         if descriptor >= 0:
             self._selector.register(descriptor, selectors.EVENT_READ)
 
-    def _tell(self, record: Record, state: State) -> None:
+    def _notify(self, record: Record, state: State) -> None:
         if self._config.dry_run:
             # Whoever hears of it may act on it.
             return
-        stage = occasion(record)
+        stage = topic(record)
         for webhook in self._config.webhooks:
             if webhook.stages is not None and stage not in webhook.stages:
                 continue

@@ -492,7 +492,7 @@ class Rehearsal:
         if request == "forget":
             self.forgotten.add(more["event_id"])
         try:
-            say = self.agent.obey(dict(more, request=request))
+            say = self.agent.handle_command(dict(more, request=request))
             if say() is None:
                 self.agent._recorder.write(self.now)
                 self.agent._recorder.collect()
@@ -525,21 +525,21 @@ class Rehearsal:
 
     def _start_agent(self) -> None:
         self.poll_worker = Worker(self, self._poll)
-        self.heard = PollStats()
+        self.poll_stats = PollStats()
         self.approve_worker = Worker(self, self._approve)
         self.members_worker = Worker(self, self._ask_members)
         edges = Ports(
             journal=Journal(self),  # type: ignore[arg-type]
             disk=Disk(self),  # type: ignore[arg-type]
             poll=self.poll_worker,  # type: ignore[arg-type]
-            heard=self.heard,
+            poll_stats=self.poll_stats,
             approve=self.approve_worker,  # type: ignore[arg-type]
             members=self.members_worker,  # type: ignore[arg-type]
             start_step=self.start_step,
             has_hooks=lambda stage: stage in self.stages_with_hooks,
             watch=lambda _descriptor: None,
             log=lambda priority, message, **_fields: self.log.append((priority, message)),
-            tell=lambda record, _state: self.told.append(record),
+            notify=lambda record, _state: self.told.append(record),
         )
         clocks = Clocks(lambda: self.now, self.wall)
         known = [] if self.journal_is_away else self.records
@@ -570,7 +570,7 @@ class Rehearsal:
         if self.silent:
             raise OutOfTime("silent", 1, "no answer in time")
         self._shown = self.azure.listed
-        self.heard.last_answer = self.wall()
+        self.poll_stats.last_answer = self.wall()
         return Poll(self.vm_id, self.vm_name, Document(self.azure.incarnation, self.azure.listed), self.now)
 
     def _approve(self, event_ids: Sequence[str]) -> Sequence[str]:

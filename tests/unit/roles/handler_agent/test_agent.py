@@ -285,13 +285,13 @@ def test_given_a_poll_that_continues_by_itself_when_a_client_asks_then_what_it_h
     rehearsal.run_until(10.0)
     assert rehearsal.agent is not None
     answered = len(rehearsal.poll_worker.jobs)
-    rehearsal.heard.unchanged, rehearsal.heard.last_answer = 7, rehearsal.wall() + 7.0
+    rehearsal.poll_stats.unchanged, rehearsal.poll_stats.last_answer = 7, rehearsal.wall() + 7.0
 
     for _time in range(2):
         metrics = rehearsal.agent.respond("/metrics")
         assert metrics is not None
         assert b'foghorn_polls_total{result="answered"} %d.0\n' % (answered + 7) in metrics[2]
-        assert b"foghorn_last_answer_timestamp_seconds %r\n" % rehearsal.heard.last_answer in metrics[2]
+        assert b"foghorn_last_answer_timestamp_seconds %r\n" % rehearsal.poll_stats.last_answer in metrics[2]
     last_answer = datetime.fromtimestamp(rehearsal.wall() + 7.0, timezone.utc)
     assert status_of(rehearsal)["last_answer"] == format_date(last_answer)
 
@@ -1075,10 +1075,10 @@ def test_given_a_document_that_is_known_when_polled_then_it_is_asked_on_at_the_p
         wall = Clock()
         one = ImdsSession(Config(imds=Imds(endpoint=imds.url, poll_interval=0.5)), Clocks(Clock(), wall), sleep)
         known = one.poll(None).document
-        assert one.heard.unchanged == 0
+        assert one.poll_stats.unchanged == 0
         assert one.poll(known).document.incarnation == 4
     assert slept == [0.5, 0.5, 0.5]
-    assert (one.heard.unchanged, one.heard.last_answer) == (3, wall())
+    assert (one.poll_stats.unchanged, one.poll_stats.last_answer) == (3, wall())
 
 
 def test_given_a_session_that_was_closed_when_polled_then_it_is_asked_no_more_than_once() -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The door for what is asked by hand: who gets in, and what it does with what it is given.
+"""The socket for administrative commands: who gets in, and what it does with what it is given.
 
 Runs on Python 3.6 and later.
 """

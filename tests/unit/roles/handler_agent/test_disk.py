@@ -173,7 +173,7 @@ def test_given_a_disk_that_hangs_when_asked_by_hand_then_it_holds_at_once_and_th
     rehearsal.run_until(5.0)
     rehearsal.disk_hangs = True
     assert rehearsal.agent is not None
-    say = rehearsal.agent.obey({"request": "drain"})
+    say = rehearsal.agent.handle_command({"request": "drain"})
     assert answer(rehearsal, "/readyz")[0] == 503
     assert say() is None
     rehearsal.run_until(7.0)

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional
 
 import pytest
 from foghorn_agent.config import parse_config
-from foghorn_agent.decide.doubts import doubt_about_name, doubt_about_records, told_of_original
+from foghorn_agent.decide.doubts import describe_source_vm, doubt_about_name, doubt_about_records
 from foghorn_agent.decide.state import State, replay, summarise
 from foghorn_agent.io.clock import Clocks, Steps
 from foghorn_agent.io.imds_session import Poll
@@ -184,11 +184,11 @@ def test_given_the_disk_of_a_machine_that_was_drained_by_hand_when_a_clone_start
 
 def test_given_a_clone_of_a_machine_whose_unit_was_stopped_when_it_is_reported_then_the_unit_is_named() -> None:
     state = replay(drained().records)
-    told = told_of_original(state)
+    told = describe_source_vm(state)
     assert "out of rotation for Reboot E-1" in told
     assert "it had stopped web.service" in told
-    assert told_of_original(State()) == "this disk belonged to another VM, of an unknown name"
-    assert "for unknown work" in told_of_original(State(was_out=True))
+    assert describe_source_vm(State()) == "this disk belonged to another VM, of an unknown name"
+    assert "for unknown work" in describe_source_vm(State(was_out=True))
 
 
 def test_given_a_machine_that_boots_when_it_was_drained_by_hand_and_imds_is_silent_then_whoever_asks_is_obeyed() -> (
@@ -420,10 +420,10 @@ def test_given_a_name_that_was_asked_long_ago_when_the_event_is_listed_under_ano
     rehearsal = Rehearsal([Life("Reboot", notice=100.0, linger=20.0)], policy=UNAPPROVED)
     rehearsal.run_until(30.0)
     life, poll = rehearsal.happenings[0].life, rehearsal._poll
-    rehearsal.heard.is_identity_wanted = False
+    rehearsal.poll_stats.is_identity_wanted = False
 
     def asked_long_ago(job: Any) -> Poll:
-        is_new = rehearsal.heard.is_identity_wanted
+        is_new = rehearsal.poll_stats.is_identity_wanted
         return poll(job)._replace(vm_name="shop_0" if is_new else "web_0", is_identity_new=is_new)
 
     rehearsal.poll_worker._function = asked_long_ago

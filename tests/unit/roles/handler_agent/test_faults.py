@@ -109,7 +109,7 @@ class Reality(Rehearsal):
     def _poll(self, _known: Any) -> Poll:
         # Its answer comes in real time, which the agent knows nothing of.
         answer = self._sessions[0].poll(None)
-        self.heard.last_answer = self.wall()
+        self.poll_stats.last_answer = self.wall()
         return answer._replace(began=self.now)
 
     def _approve(self, event_ids: Sequence[str]) -> Sequence[str]:

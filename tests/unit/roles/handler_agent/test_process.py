@@ -286,8 +286,8 @@ def test_given_webhooks_when_something_happens_then_each_receives_what_it_asked_
     added: List[Request] = []
     one._webhooks.add = added.append
     state = State(vm_name="web_0")
-    one._tell({"kind": "stage", "stage": "drain", "state": "begun", "event_id": "E-1", "at": 5.25}, state)
-    one._tell({"kind": "approved", "event_ids": ["E-1", "E-2"], "at": 6.0}, state)
+    one._notify({"kind": "stage", "stage": "drain", "state": "begun", "event_id": "E-1", "at": 5.25}, state)
+    one._notify({"kind": "approved", "event_ids": ["E-1", "E-2"], "at": 6.0}, state)
     assert [request.url[len(NOBODY) :] for request in added] == ["/all", "/drains", "/all"]
     assert added[0].headers == (("X-From", "us"),)
     first = json.loads(added[0].body)
@@ -320,9 +320,9 @@ def test_given_webhooks_with_bodies_and_states_when_something_happens_then_they_
     event = Event("E-1", "Reboot", "Scheduled", ("web_0",), datetime(2026, 1, 1, tzinfo=timezone.utc))
     state = State(vm_name="web_0", tracked=(Tracked(event, event),))
     for done in ("begun", "succeeded"):
-        one._tell({"kind": "stage", "stage": "drain", "state": done, "event_id": "E-1", "at": 5.25}, state)
-    one._tell({"kind": "seen", "event": event_as_azure(event), "at": 5.25}, State(vm_name="web_0"))
-    one._tell({"kind": "approved", "event_ids": ["E-2"], "at": 6.0}, state)
+        one._notify({"kind": "stage", "stage": "drain", "state": done, "event_id": "E-1", "at": 5.25}, state)
+    one._notify({"kind": "seen", "event": event_as_azure(event), "at": 5.25}, State(vm_name="web_0"))
+    one._notify({"kind": "approved", "event_ids": ["E-2"], "at": 6.0}, state)
     assert [(request.content_type.partition(";")[0], request.body) for request in added] == [
         (
             "application/json",
@@ -506,13 +506,13 @@ def test_given_a_dry_run_when_it_is_wanted_or_not_wanted_any_more_then_the_agent
 
 def test_given_a_machine_that_is_out_when_a_dry_run_is_wanted_then_it_is_brought_back_first(reloading: Any) -> None:
     one, said, change = reloading
-    one.agent.obey({"request": "drain"})
+    one.agent.handle_command({"request": "drain"})
     change({"dry_run": True, "margin": 7})
     assert one._next is None
     assert (one.agent.config.dry_run, one.agent.config.margin) == (False, 7.0)
     assert one.agent.respond("/readyz")[0] == 503
     assert any("the dry run begins when the machine is back in rotation" in line for line in said)
-    one.agent.obey({"request": "restore"})
+    one.agent.handle_command({"request": "restore"})
     for _turn in range(5):
         one._turn()
     assert one._next == one._wanted
@@ -521,10 +521,10 @@ def test_given_a_machine_that_is_out_when_a_dry_run_is_wanted_then_it_is_brought
 
 def test_given_a_machine_that_is_out_when_no_dry_run_is_wanted_after_all_then_it_continues(reloading: Any) -> None:
     one, _said, change = reloading
-    one.agent.obey({"request": "drain"})
+    one.agent.handle_command({"request": "drain"})
     change({"dry_run": True})
     change({})
-    one.agent.obey({"request": "restore"})
+    one.agent.handle_command({"request": "restore"})
     for _turn in range(5):
         one._turn()
     assert one._next is None

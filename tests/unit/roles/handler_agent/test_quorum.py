@@ -153,8 +153,8 @@ def test_given_a_member_that_reports_invented_events_then_they_are_not_remembere
     tick_all(fleet, 20)
     agent = fleet[0].agent
     assert agent is not None
-    assert set(agent._members.words) == {"e-1"}
-    assert set(agent._members.words["e-1"]) == {name_key("web_1"), name_key("web_2")}
+    assert set(agent._members.statuses) == {"e-1"}
+    assert set(agent._members.statuses["e-1"]) == {name_key("web_1"), name_key("web_2")}
 
 
 @pytest.mark.parametrize("approve", ["when_ready", "never"])

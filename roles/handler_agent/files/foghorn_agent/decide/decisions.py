@@ -531,14 +531,14 @@ def is_ready(one: Tracked, plan: Plan) -> bool:
 def to_approve(
     state: State,
     rules: Sequence[Rule],
-    words: Mapping[str, Mapping[NameKey, MemberStatus]],
+    statuses: Mapping[str, Mapping[NameKey, MemberStatus]],
     silent: FrozenSet[NameKey],
     withheld: Container[str] = (),
     stale: Container[NameKey] = (),
 ) -> List[Event]:
     """The events that this VM should let begin now.
 
-    :param words: by event id in lower case, what other VMs have said about it last, by the keys of their names
+    :param statuses: by event id in lower case, what other VMs have said about it last, by the keys of their names
     :param silent: keys of the names of VMs that no longer answer: others approve in their place
     :param withheld: ids of events that must not be approved now, for whatever reason
     :param stale: keys of the names of VMs that have not answered lately. What they said before does not count, since
@@ -558,7 +558,7 @@ def to_approve(
             events.append(one.event)
         elif plan.approve == QUORUM:
             members = [name_key(name) for name in one.event.resources]
-            heard = words.get(one.event_id.lower(), {})
+            heard = statuses.get(one.event_id.lower(), {})
             me = next((name for name in names if name in members), None)
             if me is None:
                 continue

@@ -69,7 +69,7 @@ def doubt_about_policies(rules: Sequence[Rule], has_hooks: bool) -> Optional[str
     return "; ".join(found) or None
 
 
-def told_of_original(state: State) -> str:
+def describe_source_vm(state: State) -> str:
     """What is known of the VM that this disk was copied from, for the person who has to clean up the copy.
 
     :param state: of the other VM

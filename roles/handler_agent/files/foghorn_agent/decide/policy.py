@@ -74,7 +74,7 @@ class Step(NamedTuple):
     """With `hooks`: seconds that each try of each of them may take. None: as long as the step may."""
 
     @property
-    def deed(self) -> str:
+    def identity(self) -> str:
         """What the step does, regardless of its name and of its time limit."""
         details: Tuple[Any, ...] = (self.ports, self.ignored)
         if self.kind == PAUSE:
@@ -171,9 +171,9 @@ def keyed(steps: Sequence[Step]) -> "List[Tuple[str, Step]]":
     counts: Dict[str, int] = {}
     result = []
     for step in steps:
-        deed = step.deed
-        counts[deed] = counts.get(deed, 0) + 1
-        result.append((deed if counts[deed] == 1 else "%s#%d" % (deed, counts[deed]), step))
+        identity = step.identity
+        counts[identity] = counts.get(identity, 0) + 1
+        result.append((identity if counts[identity] == 1 else "%s#%d" % (identity, counts[identity]), step))
     return result
 
 

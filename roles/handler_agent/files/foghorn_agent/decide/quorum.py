@@ -23,7 +23,7 @@ STRANGERS = (ANOTHER_MACHINE, OTHER_SECRET, NOT_SIGNED)
 class MemberView(NamedTuple):
     """What is known about the other members."""
 
-    words: Mapping[str, Mapping[NameKey, MemberStatus]]
+    statuses: Mapping[str, Mapping[NameKey, MemberStatus]]
     """By event id in lower case, each member's last answer about it."""
     faults: Mapping[NameKey, str]
     """By member, the reason why it gave no answer when it was last asked, in a word or two."""
@@ -47,17 +47,17 @@ def shared_events(state: State, rules: Sequence[Rule]) -> List[Tracked]:
 def waiting_for(one: Tracked, vm_name: str, rules: Sequence[Rule], heard: MemberView) -> "List[Tuple[str, str]]":
     """The members that a shared event waits for, by name, and why, in a word or two."""
     me = name_key(vm_name)
-    words = heard.words.get(one.event_id.lower(), {})
+    statuses = heard.statuses.get(one.event_id.lower(), {})
     found: List[Tuple[str, str]] = []
     for name in one.event.resources:
         key = name_key(name)
         if key == me:
             if not is_ready(one, plan_of(rules, one)):
                 found.append((name, "not ready"))
-        elif key not in words or not words[key].agrees or key in heard.stale:
-            found.append((name, _reason(key, words, heard)))
+        elif key not in statuses or not statuses[key].agrees or key in heard.stale:
+            found.append((name, _reason(key, statuses, heard)))
     if not found:
-        approvers = [name for name in one.event.resources if name_key(name) == me or words[name_key(name)].approves]
+        approvers = [name for name in one.event.resources if name_key(name) == me or statuses[name_key(name)].approves]
         found = [(name, "is to approve") for name in approvers[:1] if name_key(name) != me]
     return found
 
@@ -67,15 +67,15 @@ def as_text(waiting: "Sequence[Tuple[str, str]]") -> str:
     return ", ".join("%s (%s)" % one for one in waiting)
 
 
-def _reason(key: NameKey, words: Mapping[NameKey, MemberStatus], heard: MemberView) -> str:
+def _reason(key: NameKey, statuses: Mapping[NameKey, MemberStatus], heard: MemberView) -> str:
     if key not in heard.known:
         return NOT_CONFIGURED
     if key in heard.faults:
         return heard.faults[key]
     if key not in heard.answered:
         return NOT_ASKED
-    if key not in words:
+    if key not in statuses:
         return "does not know of it"
-    if words[key].agrees:
+    if statuses[key].agrees:
         return OLD_WORD
-    return "not ready" if words[key].willing else "not willing"
+    return "not ready" if statuses[key].willing else "not willing"

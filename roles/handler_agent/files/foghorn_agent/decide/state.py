@@ -702,6 +702,6 @@ TOLD = (
 TOLD_STATES = (BEGUN, SUCCEEDED, FAILED)
 
 
-def occasion(record: Mapping[str, Any]) -> str:
+def topic(record: Mapping[str, Any]) -> str:
     """The name under which webhooks report a record: one of `TOLD`, or something that they do not report."""
     return str(record["stage"] if record["kind"] == "stage" else record["kind"])

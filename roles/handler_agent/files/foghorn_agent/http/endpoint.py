@@ -101,8 +101,8 @@ class Endpoint:
     :param seconds: that a client has for its request, and again for taking the answer
     :param admits: whether a client at an IP address is let in; others are hung up on, and take nobody's place
     :param inherited: sockets that listen already, taken in place of new ones where the address is the same
-    :param path: of a UNIX socket that answers the same; what lies there gives way. Where it cannot be had, it is tried
-        again. None: there is none
+    :param path: of a UNIX socket that answers the same; an existing file is replaced. Where it cannot be had, it is
+        tried again. None: there is none
     """
 
     def __init__(

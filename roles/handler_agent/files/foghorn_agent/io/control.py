@@ -20,17 +20,17 @@ class Control:
     """Takes requests. It registers its sockets with the selector, with `handle` as their data.
 
     :param listener: what the door gives
-    :param obey: does what is asked, and gives what says how things are then, or None as long as nothing can be said;
-        raises `RequestError` with what is wrong
+    :param handle_command: does what is asked, and gives what says how things are then, or None as long as nothing can
+        be said; raises `RequestError` with what is wrong
     """
 
     def __init__(
         self,
         listener: socket.socket,
-        obey: Callable[[Dict[str, Any]], Callable[[], Optional[str]]],
+        handle_command: Callable[[Dict[str, Any]], Callable[[], Optional[str]]],
         selector: selectors.BaseSelector,
     ) -> None:
-        self._obey = obey
+        self._handle_command = handle_command
         self._selector = selector
         # In the order in which they came, as dictionaries are.
         self._connections: Dict[int, socket.socket] = {}
@@ -82,7 +82,7 @@ class Control:
             asked = json.loads(packet.decode("utf-8"))
             if not isinstance(asked, dict):
                 raise RequestError("a request must be an object")
-            self._unanswered[connection.fileno()] = self._obey(asked)
+            self._unanswered[connection.fileno()] = self._handle_command(asked)
         except (ValueError, RecursionError) as error:
             self._send(connection, False, str(error))
 

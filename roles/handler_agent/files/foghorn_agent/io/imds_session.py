@@ -54,7 +54,7 @@ class ImdsSession:
     """
 
     def __init__(self, config: Config, clocks: Clocks, sleep: Callable[[float], None] = time.sleep) -> None:
-        self.heard = PollStats()
+        self.poll_stats = PollStats()
         self._imds = config.imds
         self._clocks = clocks
         self._sleep = sleep
@@ -81,16 +81,16 @@ class ImdsSession:
             began = self._clocks.monotonic()
             seconds = self._imds.timeout if self._answered else self._imds.first_timeout
             deadline = Deadline(seconds, self._clocks.monotonic)
-            is_identity_new = self.heard.is_identity_wanted
+            is_identity_new = self.poll_stats.is_identity_wanted
             if is_identity_new:
                 self._identity = self._ask_identity(deadline)
-                self.heard.is_identity_wanted = False
+                self.poll_stats.is_identity_wanted = False
             document = self._client.read_document(deadline)
             self._answered = True
-            self.heard.last_answer = self._clocks.wall()
+            self.poll_stats.last_answer = self._clocks.wall()
             if document is not known or self._is_closed:
                 return Poll(*self._identity, document, began, is_identity_new)
-            self.heard.unchanged += 1
+            self.poll_stats.unchanged += 1
             self._sleep(max(0.0, began + self._imds.poll_interval - self._clocks.monotonic()))
 
     def close(self) -> None:

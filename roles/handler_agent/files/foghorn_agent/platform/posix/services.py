@@ -36,12 +36,12 @@ def full_name(name: str) -> str:
     return name if _SUFFIX.search(name) else name + ".service"
 
 
-def command_to(deed: str, name: str) -> List[str]:
+def command_to(action: str, name: str) -> List[str]:
     """The command that does something with a unit.
 
-    :param deed: `stop`, `start`, or `is-active`, which prints the state that the unit is in
+    :param action: `stop`, `start`, or `is-active`, which prints the state that the unit is in
     """
-    return [_systemctl(), deed, "--", name]
+    return [_systemctl(), action, "--", name]
 
 
 def problems_with(name: str) -> List[str]:
