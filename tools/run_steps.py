@@ -28,8 +28,8 @@ HEARTBEAT = 30.0
 SKIPPED = "skipped: "
 """Begins a line that tells what a step left out."""
 
-_TELLS_WHY = ("FAILED ", "ERROR ", "fatal: ", "error: ", "make: ***")
-"""How lines of pytest, Ansible and make begin that say why a step failed."""
+_TELLS_WHY = ("FAILED tests/", "ERROR tests/", "fatal: ", "failed: [", "error: ")
+"""How lines of pytest, Ansible and others begin that say why a step failed."""
 
 _REASONS = 5
 """How many of them the summary shows, of at most so many characters each."""

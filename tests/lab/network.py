@@ -26,11 +26,18 @@ def controller_address() -> str:
     return str(_SUBNET[1])
 
 
+def _mac_of(address: str) -> str:
+    """The hardware address that goes with an address, also when its host is made anew."""
+    return "02:00:" + ipaddress.ip_address(address).packed.hex(":")
+
+
 def make_bridge() -> None:
     """Lay out the network of the namespace that we are in."""
     _ip(
         "link set lo up",
-        f"link add {BRIDGE} type bridge",
+        # Otherwise it has the lowest address of its cables, and what hosts know of it is wrong for half a minute
+        # whenever that cable comes or goes.
+        f"link add {BRIDGE} address {_mac_of(controller_address())} type bridge",
         f"address add {controller_address()}/{_SUBNET.prefixlen} dev {BRIDGE}",
         f"address add {IMDS}/32 dev {BRIDGE}",
         f"link set {BRIDGE} up",
@@ -42,7 +49,7 @@ def connect(namespace: str, number: int) -> None:
     cable = f"host{number}"
     _ip(
         f"netns add {namespace}",
-        f"link add {cable} type veth peer name eth0 netns {namespace}",
+        f"link add {cable} type veth peer name eth0 address {_mac_of(address_of(number))} netns {namespace}",
         f"link set {cable} master {BRIDGE} up",
     )
     _ip(
