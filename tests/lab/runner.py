@@ -31,9 +31,6 @@ from .host import PYTHON, cgroup_of_lab
 LANES = 3
 """How many scenarios run side by side, each in a lab of its own: they wait more than they work."""
 
-ALONE = frozenset({"mass_eviction"})
-"""Those that run when the others have ended: their machines have 30 seconds, of real time, and share two processors."""
-
 INOTIFY_INSTANCES = 1024
 """How many a lab needs at the most."""
 
@@ -63,16 +60,15 @@ def run(name: str, tarball: Path, scenarios: Sequence[str]) -> int:
     chosen = list(scenarios) or known
     made = Trees({suite for scenario in chosen for suite in suites_of(scenario)})
     # Those that need less begin while the rest is being made.
-    waiting = deque(sorted(set(chosen) - ALONE, key=lambda scenario: (len(suites_of(scenario)), scenario)))
+    waiting = deque(sorted(chosen, key=lambda scenario: len(suites_of(scenario))))
     # The lanes end when their labs have ended, so the labs have to be left first.
     with ThreadPoolExecutor(LANES) as lanes, contextlib.ExitStack() as stack:
         names = [name, *(f"{name}{number}" for number in range(2, LANES + 1))][: len(chosen)]
         labs = [stack.enter_context(a_lab(each, tarball)) for each in names]
         stack.callback(waiting.clear)
-        test = functools.partial(_test_live if len(chosen) == 1 else _test, screen)
-        running = [lanes.submit(_test_all, lab, waiting, made, test) for lab in labs]
+        test = _test_live if len(chosen) == 1 else _test
+        running = [lanes.submit(_test_all, lab, waiting, made, functools.partial(test, screen)) for lab in labs]
         results = [result for lane in running for result in lane.result()]
-        results += _test_all(labs[0], deque(ALONE.intersection(chosen)), made, test)
     return summarise(results, "scenarios", time.monotonic() - began, "make lab SCENARIO=", screen)
 
 
