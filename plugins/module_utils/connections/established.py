@@ -7,7 +7,9 @@ import ipaddress
 import os
 import re
 import sys
-from typing import Container, Dict, Iterable, Iterator, List, Optional, Set, Tuple
+from typing import Callable, Container, Dict, Iterable, Iterator, List, Optional, Set, Tuple, TypeVar
+
+_Address = TypeVar("_Address")
 
 _ESTABLISHED = b"01"
 _MAPPED = 0xFFFF << 32  # ::ffff:0:0/96, where IPv4 addresses lie among those of IPv6
@@ -45,20 +47,35 @@ def count_established(
     :raises OSError: if the kernel's tables cannot be read
     :raises ValueError: if they have another form than is known, or `ignored` holds no network
     """
+    ignored, addresses = list(ignored), list(addresses)
+    found = count_rows(_established(proc), ports, ignored, addresses, _address)
+    passed_on = [one for one in _passed_on(proc) if one[0] in ports]
+    own = _own_addresses(proc) if passed_on else None
+    rows = (one for one in passed_on if own is None or one[2] in own)
+    for port, count in count_rows(rows, ports, ignored, addresses, lambda number: number).items():
+        found[port] = found.get(port, 0) + count
+    return found
+
+
+def count_rows(
+    rows: Iterable[Tuple[int, _Address, _Address]],
+    ports: Container[int],
+    ignored: Iterable[str],
+    addresses: Iterable[str],
+    number_of: Callable[[_Address], int],
+) -> Dict[int, int]:
+    """Count connections as `count_established` does, whatever system lists them.
+
+    :param rows: local port, remote and local address of each
+    :param number_of: an address as IPv6 counts it. Asked only where it matters
+    """
     ranges = [range_of(text) for text in ignored]
     meant = [range_of(_ALL.get(text, text)) for text in addresses]
     found = {}  # type: Dict[int, int]
-    for port, remote, local in _established(proc):
-        if port not in ports or (ranges and _is_within(_address(remote), ranges)):
+    for port, remote, local in rows:
+        if port not in ports or (ranges and _is_within(number_of(remote), ranges)):
             continue
-        if not meant or _is_within(_address(local), meant):
-            found[port] = found.get(port, 0) + 1
-    passed_on = [one for one in _passed_on(proc) if one[0] in ports]
-    own = _own_addresses(proc) if passed_on else None
-    for port, remote_number, local_number in passed_on:
-        if _is_within(remote_number, ranges) or (own is not None and local_number not in own):
-            continue
-        if not meant or _is_within(local_number, meant):
+        if not meant or _is_within(number_of(local), meant):
             found[port] = found.get(port, 0) + 1
     return found
 

@@ -18,7 +18,7 @@ that contradicts itself is refused. The tests give both the same bytes and compa
 import re
 import select
 import socket
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .deadline import Deadline
 from .errors import ProtocolError, TooLarge
@@ -79,6 +79,28 @@ class _Seen:
             and piece.endswith(self._after)
             and not piece[self._begin : self._end].strip(_IN_DATES)
         )
+
+
+class SelectPoll:
+    """What `select.poll` is, for a few sockets, on systems without it."""
+
+    def __init__(self) -> None:
+        self._waited_for: Dict[int, int] = {}
+
+    def register(self, waited_for: Any, mask: int) -> None:
+        """Have a socket, or its descriptor, waited for until it can be read or written."""
+        self._waited_for[waited_for if isinstance(waited_for, int) else waited_for.fileno()] = mask
+
+    def poll(self, milliseconds: float) -> "List[Tuple[int, int]]":
+        """Wait until one is ready, or has failed: the descriptors of those that are."""
+        reading, writing = ([each for each, mask in self._waited_for.items() if mask & bit] for bit in (_READ, _WRITE))
+        # A connection that fails is among the last there, and readable elsewhere.
+        found = select.select(reading, writing, list(self._waited_for), milliseconds / 1000)
+        return [(each, self._waited_for[each]) for each in sorted(set().union(*found))]
+
+
+_Poll: Any = getattr(select, "poll", SelectPoll)
+_READ, _WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
 
 
 class HttpConnection:
@@ -212,9 +234,9 @@ class HttpConnection:
 
 def first_to_come(connections: "Sequence[HttpConnection]", seconds: float) -> Optional[HttpConnection]:
     """Wait for the first answer, or the end, on any of these connections; None if there is none in time."""
-    readable = select.poll()
+    readable = _Poll()
     for connection in connections:
-        readable.register(connection.fileno(), select.POLLIN)
+        readable.register(connection.fileno(), _READ)
     ready = {descriptor for descriptor, _event in readable.poll(max(0.0, min(seconds, _LONGEST_WAIT)) * 1000)}
     return next((connection for connection in connections if connection.fileno() in ready), None)
 
@@ -229,8 +251,8 @@ class _Stream:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setblocking(False)
         self._connection = connection
-        self._readable = select.poll()
-        self._readable.register(connection, select.POLLIN)
+        self._readable = _Poll()
+        self._readable.register(connection, _READ)
         self._deadline = Deadline(0)
         self._buffer = bytearray()
         self._at = 0
@@ -267,8 +289,8 @@ class _Stream:
             try:
                 left = left[self._connection.send(left) :]
             except BlockingIOError:
-                writable = select.poll()
-                writable.register(self._connection, select.POLLOUT)
+                writable = _Poll()
+                writable.register(self._connection, _WRITE)
                 writable.poll(milliseconds)
 
     def first(self, deadline: Deadline) -> bytearray:

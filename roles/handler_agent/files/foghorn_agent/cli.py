@@ -23,7 +23,7 @@ from .http.members import ask_agent
 from .http.status import as_table
 from .io.journal import Journal, JournalError, read_history
 from .io.secrets import NoSecret, read_members_secrets
-from .platform import listening, machine, ownership, services
+from .platform import listening, machine, ownership, program, services, verbs
 
 _USAGE = """\
 usage: foghorn-agent COMMAND [--config FILE] [OPTION]
@@ -38,7 +38,7 @@ commands:
   explain [TYPE]        show what the agent would do for this event type, or for each type
   version               print the version
 
-by hand, as root, while the agent runs:
+by hand, as %s, while the agent runs:
   drain                 take this machine out of rotation until `restore`, whatever events do
   restore               put it back into rotation, unless an event keeps it out
   hold [--for TIME]     approve nothing until `release`, or for 90s, 15m, 2h, 7d
@@ -52,7 +52,7 @@ options:
   --shared              with explain: it hits another machine as well
   --document FILE       with explain: the events of a document, in place of a type
 """
-USAGE = _USAGE % machine.CONFIG_PATH
+USAGE = _USAGE % (machine.ADMINISTRATOR, machine.CONFIG_PATH) + verbs.USAGE
 
 _CHOOSE_PYTHON = "choose-python"
 _EXPLAIN = "explain"
@@ -82,6 +82,8 @@ class Arguments(NamedTuple):
     """With `explain`: seconds."""
     source: Optional[str] = None
     shared: bool = False
+    service: bool = False
+    """With `run`: by the service manager of Windows."""
     document: Optional[str] = None
     """With `explain`: the file."""
     python: Optional[str] = None
@@ -103,11 +105,14 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         rotation, and only the agent restores it
     """
     try:
-        asked = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+        words = sys.argv[1:] if arguments is None else arguments
+        if words and words[0] in verbs.VERBS:
+            return verbs.VERBS[words[0]](words[1:], sys.stdout)
+        asked = parse_arguments(words)
         status = _COMMANDS[asked.command](asked, sys.stdout)
         sys.stdout.flush()
         return status
-    except UsageError as error:
+    except (UsageError, verbs.VerbUsage) as error:
         sys.stderr.write("foghorn-agent: %s\nfoghorn-agent --help shows the commands and options\n" % error)
         return WRONG_USAGE
     except ConfigError as error:
@@ -157,7 +162,7 @@ def parse_arguments(arguments: Sequence[str]) -> Arguments:
 def _with_option(asked: Arguments, word: str, left: List[str]) -> Arguments:
     """With an option, whose value is taken from what is left unless it is in the same word."""
     fields: Dict[str, Any]
-    if word in ("--json", "--shared"):
+    if word in ("--json", "--service", "--shared"):
         fields = {word[2:]: True}
         return asked._replace(**fields)
     name, equals, value = word.partition("=")
@@ -179,6 +184,8 @@ def _checked(asked: Arguments) -> Arguments:
         raise UsageError("--config - is for check-config and explain")
     if asked.json and asked.command not in ("status", "history"):
         raise UsageError("--json is for status and history")
+    if asked.service and asked.command != "run":
+        raise UsageError("--service is for run")
     if asked.seconds is not None and asked.command != HOLD:
         raise UsageError("--for is for hold")
     sample = (asked.notice, asked.source, asked.shared or None)
@@ -213,6 +220,8 @@ def _run(asked: Arguments, _output: TextIO) -> int:
     from .service import serve
 
     forget()
+    if asked.service:
+        return verbs.serve_as_service(lambda: serve(asked.config, os.environ))
     return serve(asked.config, os.environ)
 
 
@@ -311,7 +320,6 @@ def as_history_line(record: Dict[str, object]) -> str:
 def _check_config(asked: Arguments, output: TextIO) -> int:
     # Imported here, to save the agent's memory.
     from .advice import advice_on_machine, advice_on_policies, fate_of_uncovered
-    from .service import program
 
     source = "standard input" if asked.config == _STANDARD_INPUT else asked.config
     config = _config_of(asked)
@@ -324,7 +332,7 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
     advice = advice_on_policies(config)
     if asked.config != _STANDARD_INPUT:
         # On some distributions, others than root may write below /usr/local.
-        advice += filter(None, [ownership.problem_with(program())] if os.path.isfile(program()) else [])
+        advice += filter(None, [ownership.problem_with(program.path())] if os.path.isfile(program.path()) else [])
         advice += advice_on_machine(config)
     notes, warnings = fate_of_uncovered(config, is_here=asked.config != _STANDARD_INPUT)
     for line in [*advice, *warnings]:
@@ -346,7 +354,7 @@ def _by_hand(asked: Arguments, output: TextIO) -> int:
     try:
         said = ask_agent(directory, wanted, _SECONDS_TO_ANSWER)
     except PermissionError:
-        raise Failed("%s needs root" % asked.command) from None
+        raise Failed("%s needs %s" % (asked.command, machine.ADMINISTRATOR)) from None
     except (FileNotFoundError, ConnectionRefusedError):
         raise Failed("no agent runs with %s: %s" % (directory, services.HOW_TO_SEE)) from None
     except (OSError, RequestError) as error:

@@ -48,7 +48,7 @@ from .decide.policy import (
 )
 from .decide.state import TOLD, TOLD_STATES
 from .http.members import MOST_MEMBERS
-from .platform import machine, ownership, services
+from .platform import machine, ownership, process, services
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
@@ -403,7 +403,7 @@ def _parse_step(section: Section) -> Step:
         return Step(PAUSE, name, 0.0)
     kind = kinds[0]
     if kind == "command":
-        argv = section.checked(kind, ["/bin/false"], _COMMAND_LINE, _is_command_line, is_secret=True)
+        argv = _command_line(section, kind)
         return Step(COMMAND, name or os.path.basename(argv[0]), timeout, argv=tuple(argv))
     if kind in ("stop", "start"):
         unit = section.checked(kind, "none", services.WHAT_IS_NAMED, services.is_name)
@@ -449,7 +449,7 @@ def _parse_ready_check(section: Section) -> Check:
     _is_one(section, kinds, KINDS)
     url = section.checked(HTTP, "http://127.0.0.1", "http://HOST[:PORT][/PATH]", _is_page)
     port = section.checked(TCP, 1, "a port from 1 to 65535", lambda value: _is_whole(value, 1, 65535))
-    argv = section.checked("command", ["/bin/false"], _COMMAND_LINE, _is_command_line, is_secret=True)
+    argv = _command_line(section, "command")
     # Everybody may read it at /readyz.
     ports = {HTTP: parse_url(url).port, TCP: port}
     shown = "port %s" % ports[defaults.kind] if defaults.kind in ports else os.path.basename(argv[0])
@@ -539,6 +539,15 @@ def _is_proxy(value: Any) -> bool:
 def _is_argument(value: Any) -> bool:
     # The operating system ends a text at a NUL.
     return isinstance(value, str) and "\0" not in value
+
+
+def _command_line(section: Section, name: str) -> List[str]:
+    argv: List[str] = section.checked(name, [], _COMMAND_LINE, _is_command_line, is_secret=True)
+    problem = process.problem_with_command(argv) if argv else None
+    if problem is not None:
+        section.mistakes.append("%s: %s" % (section.where(name), problem))
+    # In place of what is wrong or missing, for what is read besides.
+    return argv or ["/bin/false"]
 
 
 def _is_command_line(value: Any) -> bool:

@@ -22,7 +22,8 @@ def compile_elsewhere() -> bool:
     :returns: whether it was done. If not, as in a checkout, they are compiled when they are imported, as ever
     """
     archive = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    if not os.path.isfile(archive):
+    if os.name == "nt" or not os.path.isfile(archive):
+        # Windows has no fork.
         return False
     reader, writer = os.pipe()
     try:

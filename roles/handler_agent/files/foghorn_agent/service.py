@@ -46,7 +46,7 @@ from .io.journal import Journal, JournalInUse
 from .io.log import Log, open_log
 from .io.secrets import NoSecret, read_members_secrets
 from .io.workers import Worker
-from .platform import door, listening, machine, notify, system_log, wakeups
+from .platform import door, listening, machine, notify, program, system_log, wakeups
 
 _STOPPING_TIME = 10.0  # seconds that children have to end in
 _OPENING_TIME = 5.0  # seconds that the disk has for the journal before the agent begins without it
@@ -178,7 +178,7 @@ class Service:
         self._opened.callback(self._close_disk)
         self._selector.register(self._disk.fileno(), selectors.EVENT_READ)
         state = self._open_journal()
-        self._webhooks = WebhookQueue([sys.executable, "-IS", program(), "send-webhook"], self._clocks.monotonic)
+        self._webhooks = WebhookQueue([sys.executable, "-IS", program.path(), "send-webhook"], self._clocks.monotonic)
         self._session = ImdsSession(config, self._clocks)
         edges = Ports(
             journal=self._journal,
@@ -516,10 +516,3 @@ def _body_of(webhook: Webhook, stage: str, record: Record, state: State) -> Tupl
     event_id = about.event_id if about is not None else " ".join(event_ids)
     filled = fill(webhook.body, fields_of(stage, record, about, name, event_id, time_of_it), time_of_it)
     return (filled, PLAIN_TEXT) if isinstance(filled, str) else (json.dumps(filled), PLAIN_JSON)
-
-
-def program() -> str:
-    """Where this program was started from: the zipapp, or in a checkout the package's directory."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    parent = os.path.dirname(here)
-    return parent if os.path.isfile(parent) else here

@@ -79,9 +79,10 @@ if %r:
 from foghorn_agent import __version__
 from foghorn_agent.precompile import compile_elsewhere, forget
 print(compile_elsewhere())
+import foghorn_agent.platform.program as program
 import foghorn_agent.service as service, foghorn_core.scheduled_events.client as client
 forget()
-print(type(service.__loader__).__name__, service.__file__, service.program())
+print(type(service.__loader__).__name__, service.__file__, program.path())
 print(linecache.getline(service.__file__, 3, service.__dict__).strip())
 import foghorn_agent.act.checks
 print(len(sys.meta_path), "zipfile" in sys.modules)

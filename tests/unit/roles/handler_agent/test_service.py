@@ -19,6 +19,7 @@ from typing import Any, Callable, Dict, Generator, List, Optional
 import pytest
 from edge_helpers import PATIENCE
 from foghorn_agent import service as module
+from foghorn_agent.platform import program as own_program
 from real_agent import RealAgent, build, wait_for
 
 if sys.version_info < (3, 9):
@@ -400,7 +401,7 @@ def processor_seconds(agent: RealAgent) -> float:
 
 
 def test_given_a_checkout_when_asked_where_the_program_is_then_it_is_the_packages_directory() -> None:
-    assert module.program() == str(Path(module.__file__).resolve().parent)
+    assert own_program.path() == str(Path(module.__file__).resolve().parent)
 
 
 def test_given_a_manual_command_when_the_agent_is_killed_and_back_then_it_holds_until_it_is_undone(

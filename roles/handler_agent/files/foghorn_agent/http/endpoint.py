@@ -274,7 +274,7 @@ class Endpoint:
             if not self._admits(host):
                 sock.close()
                 continue
-            is_short = sock.fileno() >= machine.most_descriptors() - _SPARE_DESCRIPTORS
+            is_short = machine.is_short_of_descriptors(sock.fileno(), _SPARE_DESCRIPTORS)
             if len(self._connections) >= self._most_connections or (is_short and self._connections):
                 self._close(next(iter(self._connections.values())))
             sock.setblocking(False)

@@ -71,9 +71,11 @@ class Control:
         self._selector.register(connection, selectors.EVENT_READ, self.handle)
 
     def _take_in(self, connection: socket.socket) -> None:
-        packet = b""
+        packet: Optional[bytes] = b""
         with contextlib.suppress(OSError):
             packet = door.receive(connection, _LARGEST)
+        if packet is None:
+            return
         if not packet or connection.fileno() in self._unanswered:
             # Whoever asked does not wait for the answer. What was asked for is done all the same.
             self._close(connection)

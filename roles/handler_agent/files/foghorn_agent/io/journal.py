@@ -196,11 +196,13 @@ class Journal:
             os.fsync(self._lock)
             # By a second name, so that at every moment there is a journal under its own.
             _replace_link(self.path, self._previous_path)
-            # It is the journal from here on: what went into the old one would not be read again.
-            self._descriptor = files.replace_open(new_path, descriptor, self.path, self._descriptor)
         except OSError:
             os.close(descriptor)
             raise
+        # It is the journal from here on: what went into the old one would not be read again.
+        self._descriptor, problem = files.replace_open(new_path, descriptor, self.path, self._descriptor)
+        if problem is not None:
+            raise problem
         self._size = self._size_at_first = len(lines)
         with contextlib.suppress(OSError):
             self._mark(self._size)

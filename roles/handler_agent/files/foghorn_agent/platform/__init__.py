@@ -12,20 +12,37 @@ The system is chosen here and nowhere else. Its package has these modules, with 
 * `notify`: what the service manager is told
 * `ownership`: who could change a file
 * `process`: a command with its descendants
+* `program`: where this program was started from, on any system
 * `services`: what stops and starts services, and what is known of them
 * `system_log`: the system's log, and standard error
+* `verbs`: the commands that only this system has
 * `wakeups`: what the process is told, and what wakes the loop
 """
 
 import sys
 
+from . import program
+
 if sys.platform == "win32":
-    raise ImportError("foghorn-agent does not run on Windows yet")
+    from .windows import (
+        connections,
+        door,
+        files,
+        listening,
+        machine,
+        notify,
+        ownership,
+        process,
+        services,
+        system_log,
+        verbs,
+        wakeups,
+    )
+else:
+    from foghorn_core.connections import established as connections
+    from foghorn_core.files import ownership
 
-from foghorn_core.connections import established as connections
-from foghorn_core.files import ownership
-
-from .posix import door, files, listening, machine, notify, process, services, system_log, wakeups
+    from .posix import door, files, listening, machine, notify, process, services, system_log, verbs, wakeups
 
 __all__ = (
     "connections",
@@ -36,7 +53,9 @@ __all__ = (
     "notify",
     "ownership",
     "process",
+    "program",
     "services",
     "system_log",
+    "verbs",
     "wakeups",
 )

@@ -9,6 +9,7 @@ it is read, so that nothing waits.
 import contextlib
 import http.client
 import re
+import select
 import socket
 import struct
 import threading
@@ -24,6 +25,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.http_connection import (
     Answer,
     HttpConnection,
+    SelectPoll,
 )
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -632,3 +634,15 @@ def test_given_what_is_there_and_cannot_be_read_then_it_waits_for_what_can(
     monkeypatch.setattr(socket, "create_connection", create_spoilt)
 
     assert server.play(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").body == b"ok"
+
+
+def test_given_a_system_without_poll_when_sockets_are_waited_for_then_those_that_are_ready_are_given() -> None:
+    near, far = socket.socketpair()
+    with near, far:
+        readable, writable = SelectPoll(), SelectPoll()
+        readable.register(near, select.POLLIN)
+        writable.register(near.fileno(), select.POLLOUT)
+        assert readable.poll(0) == []
+        assert writable.poll(0) == [(near.fileno(), select.POLLOUT)]
+        far.send(b"x")
+        assert readable.poll(PATIENCE * 1000) == [(near.fileno(), select.POLLIN)]

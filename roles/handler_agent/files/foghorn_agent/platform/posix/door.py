@@ -10,7 +10,7 @@ import contextlib
 import os
 import socket
 import struct
-from typing import Iterator
+from typing import Iterator, Optional
 
 from foghorn_core.files.ownership import check_path
 
@@ -56,11 +56,11 @@ def accept(listener: socket.socket) -> socket.socket:
     return connection
 
 
-def receive(connection: socket.socket, most: int) -> bytes:
+def receive(connection: socket.socket, most: int) -> Optional[bytes]:
     """Take in a request.
 
     :param most: bytes
-    :returns: nothing if there is none, and none will come
+    :returns: None as long as it has not come whole; nothing if there is none, and none will come
     :raises OSError: if the connection is broken
     """
     return connection.recv(most)

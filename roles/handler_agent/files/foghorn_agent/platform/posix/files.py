@@ -5,6 +5,7 @@
 import contextlib
 import fcntl
 import os
+from typing import Optional, Tuple
 
 from foghorn_core.files.writing import write_text
 
@@ -25,16 +26,20 @@ def lock(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def replace_open(new_path: str, new: int, path: str, old: int) -> int:
-    """Put an open file in the place of another open one, which is closed.
+def replace_open(new_path: str, new: int, path: str, old: int) -> Tuple[int, Optional[OSError]]:
+    """Put an open file in the place of another open one.
 
-    :returns: the descriptor of what is at the path now
-    :raises OSError: if it cannot be done: then both are still open, and where they were
+    :returns: the descriptor of what is at the path now, and why that is still the old one, None if it is not; the other
+        one is closed
     """
-    os.replace(new_path, path)
+    kept, closed, problem = new, old, None
+    try:
+        os.replace(new_path, path)
+    except OSError as error:
+        kept, closed, problem = old, new, error
     with contextlib.suppress(OSError):
-        os.close(old)
-    return new
+        os.close(closed)
+    return kept, problem
 
 
 def make_private_directory(directory: str) -> None:

@@ -11,6 +11,8 @@ HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
 STATE_DIRECTORY = "/var/lib/foghorn/agent"
 RUNTIME_DIRECTORY = "/run/foghorn"
 
+ADMINISTRATOR = "root"
+
 # Of the process, and of the machine.
 NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
@@ -26,9 +28,9 @@ def boot_id(path: str = _BOOT_ID) -> Optional[str]:
         return None
 
 
-def most_descriptors() -> int:
-    """How many descriptors this process may have."""
-    return os.sysconf("SC_OPEN_MAX")
+def is_short_of_descriptors(number: int, spare: int) -> bool:
+    """Whether a new descriptor's number says that fewer than so many are left to this process."""
+    return number >= os.sysconf("SC_OPEN_MAX") - spare
 
 
 def state_directory_of(environment: Mapping[str, str]) -> Optional[str]:
