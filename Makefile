@@ -50,7 +50,7 @@ VERSIONS := unit-oldest-agent unit-oldest-python integration-newest sanity-oldes
 POOL := unit-agent-killed integration-control-plane integration-demo integration-fleets integration-modules \
   integration-arm unit-plugins integration-agent unit-rest integration-readme integration-rulebooks
 # ALL takes the versions into the same lanes: one run after the other would wait for its longest step twice.
-STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- windows -- \
+STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- windows wine -- \
   ++ $(if $(ALL),$(VERSIONS)) $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
@@ -174,6 +174,9 @@ $(filter-out integration-modules integration-playbooks,$(INTEGRATION)): integrat
 # What PowerShell runs on Windows VMs, with the newest ansible-core, which runs such modules on Linux too.
 windows: $(VENV)/.run
 	@tools/test_windows.sh $(CACHE)
+
+wine: $(VENV)/.test ## the agent on Windows, under Wine, as root on Debian or Ubuntu
+	@tools/test_wine.sh $(CACHE)
 
 PLAYBOOK_TESTS := tests/integration/playbooks
 HANDLE_EVENTS := $(PLAYBOOK_TESTS)/test_handle_events.py

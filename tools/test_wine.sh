@@ -10,7 +10,7 @@ set -eu
 cache=$(cd "$1" && pwd)
 shift
 missing=
-for program in wine64 wineserver wineboot; do
+for program in wine wineserver wineboot; do
     command -v "$program" >/dev/null || [ -x "/usr/lib/wine/$program" ] || missing=" Wine (Debian: wine, wine64)"
 done
 command -v x86_64-w64-mingw32-gcc >/dev/null || [ -n "${WINDOWS_PYTHON:-}" ] ||

@@ -56,7 +56,7 @@ class Program:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        while piece := self.process.stdout.read1(65536):
+        while piece := os.read(self.process.stdout.fileno(), 65536):
             self._pieces.append(piece)
 
     @property
@@ -100,9 +100,9 @@ def run_python(code: str) -> str:
     return program.output
 
 
-def wait_for(ask: Callable[[], Any], said: Callable[[], str] = lambda: "") -> Any:
+def wait_for(ask: Callable[[], Any], said: Callable[[], str] = lambda: "", seconds: float = PATIENCE) -> Any:
     """Ask until the answer is true; give it."""
-    ends = time.monotonic() + PATIENCE
+    ends = time.monotonic() + seconds
     while not (answer := ask()):
         assert time.monotonic() < ends, f"nothing came; it said:\n{said()}"
         time.sleep(0.1)
@@ -166,7 +166,7 @@ class Agent:
             "import sys, time\n"
             f"file = open({windows(self.notes)!r}, 'a')\n"
             "print('begin', sys.argv[1], file=file, flush=True)\n"
-            "time.sleep(0.05)\n"
+            "time.sleep(float(sys.argv[2]))\n"
             "print('end', sys.argv[1], file=file, flush=True)\n"
         )
         self.settings: dict[str, Any] = {
@@ -185,9 +185,14 @@ class Agent:
         }
         self.write()
 
-    def step(self, name: str, **more: Any) -> dict[str, Any]:
+    def policy(self, **more: Any) -> dict[str, Any]:
+        """One whose steps note what they do."""
+        stages = {stage: [self.step(name) for name in names] for stage, names in STAGES.items()}
+        return {"approve": "when_ready", **stages, **more}
+
+    def step(self, name: str, seconds: float = 0.05, **more: Any) -> dict[str, Any]:
         """A step that notes its beginning and its end."""
-        command = [windows(PYTHON), "-IS", windows(self.directory / "step.py"), name]
+        command = [windows(PYTHON), "-IS", windows(self.directory / "step.py"), name, str(seconds)]
         return {"command": command, "name": name, **more}
 
     def write(self) -> None:

@@ -4,20 +4,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import socket
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from azure_simulator.testing import Simulator
 
-from .conftest import STAGES, Agent
+from .conftest import DATA, PYTHON, STAGES, Agent, run, wait_for, windows
 
 Make = Callable[..., Agent]
 PREPARED = [*STAGES["drain"], *STAGES["shutdown"]]
+LIFE: dict[str, Any] = {"impact": 1, "linger": 1}
 
 
-def record(azure: Simulator, event_id: str) -> dict[str, Any]:
-    return next(one for one in azure.status()["events"] if one["event_id"].lower() == event_id.lower())
+def approvals(azure: Simulator) -> list[str]:
+    """The ids of the events that were approved."""
+    return [str(one["event_id"]) for one in azure.status()["events"] if one.get("approved_at") or one.get("approved")]
 
 
 @pytest.mark.parametrize("event_type", ["Reboot", "Redeploy", "Freeze"])
@@ -28,8 +33,185 @@ def test_given_an_event_when_it_comes_then_the_machine_is_prepared_approved_and_
     here.begin()
     assert here.is_ready()
 
-    azure.event(event_type, "win", impact=1, linger=1)
+    # It starts within seconds only if it is approved.
+    azure.event(event_type, "win", **LIFE)
     here.wait_for(lambda: not here.is_ready())
     here.wait_for(here.is_ready)
 
     assert here.noted() == [*PREPARED, *STAGES["restore"]]
+
+
+def test_given_a_slow_drain_when_the_machine_is_evicted_then_the_eviction_goes_first(
+    agent: Make, azure: Simulator
+) -> None:
+    here = agent()
+    here.settings["policies"] = [
+        here.policy(match={"event_types": ["Reboot"]}, drain=[here.step("slow", 600)]),
+        here.policy(match={"event_types": ["Preempt"]}),
+    ]
+    here.write()
+    here.begin()
+    azure.event("Reboot", "win", notice=3000)
+    here.wait_for(lambda: "slow" in here.noted("begin"))
+
+    azure.event("Preempt", "win", notice=30)
+    here.wait_for(lambda: here.noted() == PREPARED)
+
+    assert "slow" not in here.noted()
+
+
+def test_given_hooks_in_a_directory_with_spaces_when_an_event_comes_then_they_run_in_order_and_hear_of_it(
+    agent: Make, azure: Simulator
+) -> None:
+    here = agent("a (strange) name")
+    hooks = here.directory / "hooks.d" / "drain"
+    hooks.mkdir(parents=True)
+    (hooks / "10 note.cmd").write_text(f'@echo %FOGHORN_EVENT_TYPE% one>>"{windows(here.notes)}"\r\n')
+    (hooks / "20-note.bat").write_text(f'@echo %FOGHORN_STAGE% two>>"{windows(here.notes)}"\r\n')
+    (hooks / "README.txt").write_text("Not a hook.")
+    here.settings["policies"] = [{"approve": "when_ready", "drain": [{"hooks": True}]}]
+    here.write()
+    here.begin()
+
+    azure.event("Freeze", "win", **LIFE)
+    here.wait_for(lambda: here.notes.exists() and "two" in here.notes.read_text())
+
+    assert here.notes.read_text().split() == ["Freeze", "one", "drain", "two"]
+
+
+def test_given_a_step_that_hangs_when_its_time_is_up_then_nothing_of_it_is_left(agent: Make, azure: Simulator) -> None:
+    here = agent()
+    left = here.directory / "left"
+    # It starts another program, and neither ends by itself.
+    inner = f"import time; time.sleep(6); open({windows(left)!r}, 'w').close()"
+    program = (
+        f"import subprocess, sys, time\nsubprocess.Popen([sys.executable, '-IS', '-c', {inner!r}])\ntime.sleep(600)\n"
+    )
+    hanging = {"command": [windows(PYTHON), "-IS", "-c", program], "name": "hangs", "timeout": 3}
+    here.settings["policies"] = [here.policy(drain=[hanging])]
+    here.write()
+    here.begin()
+
+    azure.event("Reboot", "win", notice=3000)
+    failed = here.wait_for(lambda: [line for line in here.process.output.splitlines() if "timed out after 3 s" in line])
+
+    assert failed
+    with contextlib.suppress(AssertionError):
+        wait_for(left.exists, seconds=8)
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("at", ["deregister", "stop", "start"])
+def test_given_a_step_under_way_when_the_agent_is_killed_then_the_next_one_goes_on(
+    agent: Make, azure: Simulator, at: str
+) -> None:
+    here = agent()
+    here.settings["policies"] = [
+        here.policy(
+            **{
+                stage: [here.step(each, 2.0 if each == at else 0.05) for each in names]
+                for stage, names in STAGES.items()
+            }
+        )
+    ]
+    here.write()
+    here.begin()
+    azure.event("Reboot", "win", **LIFE)
+    here.wait_for(lambda: at in here.noted("begin"))
+
+    here.process.kill()
+    here.begin()
+    here.wait_for(lambda: here.noted()[-1:] == ["register"])
+    here.wait_for(here.is_ready)
+
+    # The one that was under way is begun again, and ended once: what it started ended with the agent.
+    assert here.noted() == [*PREPARED, *STAGES["restore"]]
+    assert here.noted("begin").count(at) == 2
+
+
+def test_given_an_agent_when_another_is_started_then_that_one_refuses(agent: Make) -> None:
+    here = agent()
+    here.begin()
+    other = here.run("run")
+    assert other.process.returncode == 1
+    assert "another foghorn-agent is running" in other.output
+    assert here.is_ready()
+
+
+def test_given_commands_by_hand_then_they_work_and_strangers_are_not_heard(agent: Make) -> None:
+    here = agent()
+    here.begin()
+    here.wait_for((here.directory / "state/control.json").exists)
+    where = json.loads((here.directory / "state/control.json").read_text())
+    requests = (
+        b'{"request": "drain"}\n',
+        b"0" * 64 + b'\n{"request": "drain"}\n',
+        b"x" * 100_000,
+        where["token"].encode() + b"\nnonsense\n",
+        b"",
+    )
+    with contextlib.ExitStack() as opened:
+        for request in requests:
+            stranger = opened.enter_context(socket.create_connection(("127.0.0.1", where["port"])))
+            with contextlib.suppress(OSError):
+                stranger.sendall(request)
+        drained = here.run("drain")
+        assert (drained.process.returncode, drained.output) == (0, "out of rotation until it is restored by hand\n")
+    here.wait_for(lambda: not here.is_ready())
+    assert here.run("hold", "--for", "1h").output.startswith("nothing is approved until ")
+    assert "by hand" in here.run("status").output
+    assert here.run("release").process.returncode == 0
+    assert here.run("restore").process.returncode == 0
+    here.wait_for(here.is_ready)
+    assert "manual" in here.run("history").output
+    assert "good, with 1 policy" in here.run("check-config").output
+    assert "Preempt" in here.run("explain", "Preempt").output
+
+
+def test_given_connections_when_an_event_comes_then_the_drain_waits_for_them(agent: Make, azure: Simulator) -> None:
+    with contextlib.ExitStack() as opened:
+        listener = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = listener.getsockname()[1]
+        client = opened.enter_context(socket.create_connection(("127.0.0.1", port)))
+        opened.enter_context(listener.accept()[0])
+        here = agent()
+        here.settings["policies"] = [
+            here.policy(
+                drain=[here.step("deregister"), {"wait_connections": [port], "timeout": 300}, here.step("wait")]
+            )
+        ]
+        here.write()
+        here.begin()
+        azure.event("Reboot", "win", **LIFE)
+        here.wait_for(lambda: "deregister" in here.noted())
+        here.wait_for(lambda: "wait_connections" in here.process.output)
+        assert here.noted() == ["deregister"]
+
+        client.close()
+        here.wait_for(here.is_ready)
+    assert here.noted() == [*PREPARED, *STAGES["restore"]]
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"stop": "web.socket"}, "drain[0].stop: expected the name of a service"),
+        ({"command": ["C:\\a.cmd", "50%"]}, "drain[0].command: C:\\a.cmd: cmd would change an argument"),
+        (
+            {"command": ["C:\\a.py"]},
+            "drain[0].command: C:\\a.py: expected a file that ends in .exe, ",
+        ),
+        ({"command": ["relative.exe"]}, "drain[0].command: expected a list of texts whose first is an absolute path"),
+    ],
+)
+def test_given_what_windows_has_not_when_the_configuration_is_checked_then_it_is_refused_by_name(
+    agent: Make, step: dict[str, Any], said: str
+) -> None:
+    here = agent(policies=[{"drain": [step]}])
+    checked = here.run("check-config")
+    assert checked.process.returncode == 3
+    assert said in checked.output
+
+
+def test_given_the_program_when_asked_then_it_says_where_it_looks(program: Any) -> None:
+    assert windows(DATA / "agent.json") in run(PYTHON, "-IS", program, "help").output

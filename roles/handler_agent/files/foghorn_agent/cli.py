@@ -107,7 +107,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     try:
         words = sys.argv[1:] if arguments is None else arguments
         if words and words[0] in verbs.VERBS:
-            return verbs.VERBS[words[0]](words[1:], sys.stdout)
+            return _of_this_system(words, sys.stdout)
         asked = parse_arguments(words)
         status = _COMMANDS[asked.command](asked, sys.stdout)
         sys.stdout.flush()
@@ -212,6 +212,14 @@ _OPTIONS: Dict[str, Tuple[str, Callable[[str], Any]]] = {
     "--source": ("source", str),
     "--document": ("document", str),
 }
+
+
+def _of_this_system(words: Sequence[str], output: TextIO) -> int:
+    around = verbs.Surroundings(read_config, lambda: _check_removal(Arguments(""), output))
+    try:
+        return verbs.VERBS[words[0]](words[1:], output, around)
+    except OSError as error:
+        raise Failed(str(error)) from None
 
 
 def _run(asked: Arguments, _output: TextIO) -> int:

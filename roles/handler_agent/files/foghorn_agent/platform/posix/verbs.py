@@ -2,10 +2,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The commands that the program has on Linux alone: none."""
 
-from typing import Callable, Dict, Sequence, TextIO
+from typing import Any, Callable, Dict, NamedTuple, Sequence, TextIO
 
 USAGE = ""
-VERBS: Dict[str, Callable[[Sequence[str], TextIO], int]] = {}
+
+
+class Surroundings(NamedTuple):
+    """What such commands need of the rest of the program."""
+
+    check_config: Callable[[bytes, str], Any]
+    check_removal: Callable[[], int]
+
+
+VERBS: Dict[str, Callable[[Sequence[str], TextIO, Surroundings], int]] = {}
 
 
 class VerbUsage(Exception):

@@ -6,8 +6,24 @@ import errno
 import os
 from typing import Mapping, Optional
 
+
+def directory_of(key: str, name: str, default: str) -> str:
+    """A directory of the system. The environment may be another for a service than for who asks it by hand.
+
+    :param key: in the registry, of the machine
+    """
+    try:
+        import winreg
+
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as opened:
+            return os.path.expandvars(str(winreg.QueryValueEx(opened, name)[0]))
+    except (ImportError, OSError):
+        return default
+
+
 ROOT = os.environ.get("SYSTEMDRIVE", "C:") + "\\"
-DATA = os.path.join(os.environ.get("PROGRAMDATA", r"C:\ProgramData"), "foghorn")
+_PROFILES = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion\ProfileList"
+DATA = os.path.join(directory_of(_PROFILES, "ProgramData", r"C:\ProgramData"), "foghorn")
 CONFIG_PATH = os.path.join(DATA, "agent.json")
 HOOKS_DIRECTORY = os.path.join(DATA, "hooks.d")
 STATE_DIRECTORY = os.path.join(DATA, "state")

@@ -7,11 +7,19 @@ import ctypes
 from typing import Any, Callable, Iterator, List, NamedTuple
 
 STOPPED, START_PENDING, STOP_PENDING, RUNNING = 1, 2, 3, 4
+DOES_NOT_EXIST = 1060
+"""What Windows answers about a service that is not there."""
 
-_CONNECT = 0x1
-_QUERY, _ENUMERATE, _START, _STOP = 0x4, 0x8, 0x10, 0x20
+_CONNECT, _CREATE_SERVICE = 0x1, 0x2
+_QUERY_CONFIG, _CHANGE_CONFIG, _QUERY, _ENUMERATE, _START, _STOP = 0x1, 0x2, 0x4, 0x8, 0x10, 0x20
+_DELETE = 0x10000
+_ALL_ACCESS = 0xF01FF
+_OWN_PROCESS, _AUTOMATIC, _LOG_FAILURE = 0x10, 2, 1
+_DESCRIPTION, _FAILURE_ACTIONS, _ACT_ON_FAILURE = 1, 2, 4
+_RESTART = 1
+_INVALID_LEVEL = 124  # Wine does not know all of them
 _STATUS_INFO = 0
-_CONTROL_STOP = 1
+_CONTROL_STOP, _CONTROL_PARAMETERS_CHANGED = 1, 6
 _NOT_STOPPED = 1  # SERVICE_ACTIVE
 _MORE_DATA = 234
 
@@ -44,6 +52,38 @@ class _Dependent(ctypes.Structure):
     _fields_ = (("name", ctypes.c_wchar_p), ("shown", ctypes.c_wchar_p), ("status", ctypes.c_uint32 * 7))
 
 
+class _Config(ctypes.Structure):
+    """QUERY_SERVICE_CONFIGW."""
+
+    _fields_ = (
+        ("type", ctypes.c_uint32),
+        ("start", ctypes.c_uint32),
+        ("error", ctypes.c_uint32),
+        ("command", ctypes.c_wchar_p),
+        *((name, ctypes.c_void_p) for name in ("group", "tag", "dependencies")),
+        ("account", ctypes.c_wchar_p),
+        ("shown", ctypes.c_wchar_p),
+    )
+
+
+class _Action(ctypes.Structure):
+    """SC_ACTION."""
+
+    _fields_ = (("kind", ctypes.c_uint32), ("delay", ctypes.c_uint32))
+
+
+class _FailureActions(ctypes.Structure):
+    """SERVICE_FAILURE_ACTIONSW."""
+
+    _fields_ = (
+        ("reset", ctypes.c_uint32),
+        ("reboot", ctypes.c_wchar_p),
+        ("command", ctypes.c_wchar_p),
+        ("count", ctypes.c_uint32),
+        ("actions", ctypes.POINTER(_Action)),
+    )
+
+
 def _win32() -> Any:
     # Nothing else of Windows is needed to import this.
     from . import win32
@@ -62,10 +102,14 @@ def opened(name: str, access: int) -> Iterator[Any]:
 
     :raises OSError: if it is not there, or not for this user
     """
-    with _closing(lambda: _win32().advapi32.OpenSCManagerW(None, None, _CONNECT), "service manager") as whole, _closing(
+    with _whole(_CONNECT) as whole, _closing(
         lambda: _win32().advapi32.OpenServiceW(whole, name, access), name
     ) as service:
         yield service
+
+
+def _whole(access: int) -> "contextlib.AbstractContextManager[Any]":
+    return _closing(lambda: _win32().advapi32.OpenSCManagerW(None, None, access), "service manager")
 
 
 @contextlib.contextmanager
@@ -115,4 +159,86 @@ def _stop(name: str) -> None:
 def _start(name: str) -> None:
     with opened(name, _START) as service:
         if not _win32().advapi32.StartServiceW(service, 0, None):
+            raise _win32().last_error(name)
+
+
+def exists(name: str) -> bool:
+    """Whether there is a service of that name."""
+    try:
+        _state(name)
+    except OSError as error:
+        if _win32().code_of(error) == DOES_NOT_EXIST:
+            return False
+        raise
+    return True
+
+
+def command_of(name: str) -> str:
+    """The command line that a service runs, if it starts with the machine; empty if it does not.
+
+    :raises OSError: if it is not there
+    """
+    size = ctypes.c_uint32(8192)
+    buffer = ctypes.create_string_buffer(size.value)
+    with opened(name, _QUERY_CONFIG) as service:
+        if not _win32().advapi32.QueryServiceConfigW(service, buffer, size, ctypes.byref(size)):
+            raise _win32().last_error(name)
+    config = ctypes.cast(buffer, ctypes.POINTER(_Config)).contents
+    return str(config.command) if config.start == _AUTOMATIC else ""
+
+
+def install(name: str, command: str, description: str) -> None:
+    """Have a service that starts with the machine, as LocalSystem, and again when it has failed.
+
+    :raises OSError: if it cannot be made
+    """
+    win32 = _win32()
+    if exists(name):
+        with opened(name, _CHANGE_CONFIG) as service:
+            done = win32.advapi32.ChangeServiceConfigW(
+                service, _OWN_PROCESS, _AUTOMATIC, _LOG_FAILURE, command, *(None,) * 3, "LocalSystem", None, name
+            )
+            if not done:
+                raise win32.last_error(name)
+    else:
+        with _whole(_CONNECT | _CREATE_SERVICE) as whole, _closing(
+            lambda: win32.advapi32.CreateServiceW(
+                *(whole, name, name, _ALL_ACCESS, _OWN_PROCESS, _AUTOMATIC, _LOG_FAILURE, command), *(None,) * 5
+            ),
+            name,
+        ):
+            pass
+    actions = (_Action * 3)(*(_Action(_RESTART, seconds * 1000) for seconds in (1, 5, 30)))
+    with opened(name, _CHANGE_CONFIG | _START) as service:
+        for kind, value in (
+            (_DESCRIPTION, ctypes.c_wchar_p(description)),
+            (_FAILURE_ACTIONS, _FailureActions(86400, None, None, len(actions), actions)),
+            # Also when it ends with an error and says so.
+            (_ACT_ON_FAILURE, ctypes.c_int(1)),
+        ):
+            if not win32.advapi32.ChangeServiceConfig2W(service, kind, ctypes.byref(value)):
+                error = win32.last_error(name)
+                if win32.code_of(error) != _INVALID_LEVEL:
+                    raise error
+
+
+def uninstall(name: str) -> None:
+    """Have no service of that name, once it has stopped.
+
+    :raises OSError: if it cannot be removed
+    """
+    with opened(name, _DELETE) as service:
+        if not _win32().advapi32.DeleteService(service):
+            raise _win32().last_error(name)
+
+
+def tell_parameters_changed(name: str) -> None:
+    """Tell a service that runs that its configuration has changed.
+
+    :raises OSError: if it does not hear that
+    """
+    status = (ctypes.c_uint32 * 7)()
+    # Of all controls, this one needs the right to pause.
+    with opened(name, 0x40) as service:
+        if not _win32().advapi32.ControlService(service, _CONTROL_PARAMETERS_CHANGED, ctypes.byref(status)):
             raise _win32().last_error(name)

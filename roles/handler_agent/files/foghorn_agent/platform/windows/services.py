@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List
 
 from .. import program
 from . import files, machine
-from .service_manager import RUNNING, START_PENDING, STOP_PENDING, STOPPED, ServiceManager, manager
+from .service_manager import DOES_NOT_EXIST, RUNNING, START_PENDING, STOP_PENDING, STOPPED, ServiceManager, manager
 
 WHAT_IS_NAMED = "the name of a service, as Get-Service shows it"
 HOW_TO_SEE = "Get-Service foghorn-agent"
@@ -37,7 +37,6 @@ _NOTES = "stopped_services.json"
 _PAUSE = 0.2  # seconds between two looks at a service that is about to be something else
 
 # What Windows answers.
-_DOES_NOT_EXIST = 1060
 _ALREADY_RUNNING = 1056
 _NOT_ACTIVE = 1062
 _CANNOT_ACCEPT_CONTROL = 1061
@@ -67,7 +66,7 @@ def problems_with(name: str) -> List[str]:
     try:
         manager().state(name)
     except OSError as error:
-        return ["there is no service %s" % name if _code_of(error) == _DOES_NOT_EXIST else "%s: %s" % (name, error)]
+        return ["there is no service %s" % name if _code_of(error) == DOES_NOT_EXIST else "%s: %s" % (name, error)]
     return []
 
 
@@ -84,7 +83,7 @@ def state_word(manager: ServiceManager, name: str) -> str:
     try:
         return _STATES.get(manager.state(name), "unknown")
     except OSError as error:
-        if _code_of(error) == _DOES_NOT_EXIST:
+        if _code_of(error) == DOES_NOT_EXIST:
             return "unknown"
         raise
 

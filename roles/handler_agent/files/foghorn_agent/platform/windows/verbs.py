@@ -2,23 +2,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The commands that the program has on Windows alone."""
 
-from typing import Callable, Dict, Sequence, TextIO
+import json
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO
 
 OK = 0
 FAILED = 1
 NOT_ACTIVE = 3  # as of systemctl
+KEEPS_OUT = 4
 
 USAGE = """\
-on Windows:
-  service stop|start|is-active NAME   as a step of the agent does it, with the services that depend on it
+on Windows, as an administrator:
+  install [--config FILE] [--check] [--json]   have this program, its Python and its service on this machine
+  uninstall [--check] [--json]                 remove all of it
+  service stop|start|is-active NAME            as a step of the agent does it, with the services that depend on it
 """
+
+
+class Surroundings(NamedTuple):
+    """What these commands need of the rest of the program."""
+
+    check_config: Callable[[bytes, str], Any]
+    """Raises what is wrong with a configuration."""
+    check_removal: Callable[[], int]
+    """Says why the agent must not be removed now, and gives the status for that; 0 if it may be."""
 
 
 class VerbUsage(Exception):
     """The command line is wrong. The message says how."""
 
 
-def service(words: Sequence[str], output: TextIO) -> int:
+def service(words: Sequence[str], output: TextIO, _around: Surroundings) -> int:
     """Stop or start a service, or print the state that it is in. Waits until it is done.
 
     :returns: the exit status
@@ -43,7 +56,64 @@ def service(words: Sequence[str], output: TextIO) -> int:
     return OK
 
 
-VERBS: Dict[str, Callable[[Sequence[str], TextIO], int]] = {"service": service}
+def install(words: Sequence[str], output: TextIO, around: Surroundings) -> int:
+    """Install the program; see `installing.install`.
+
+    :returns: the exit status
+    :raises VerbUsage: if it cannot be meant
+    :raises InstallError, OSError: if it cannot be done
+    """
+    from . import installing, machine
+
+    options = _options(words, ("--config",))
+    path = options.get("--config")
+    config = None if path is None else installing.read_config(str(path))
+    if config is not None:
+        around.check_config(config, str(path))
+    elif installing.content_of(machine.CONFIG_PATH) is not None:
+        around.check_config(installing.read_config(machine.CONFIG_PATH), machine.CONFIG_PATH)
+    return _report(installing.install(config, "--check" in options), options, output)
+
+
+def uninstall(words: Sequence[str], output: TextIO, around: Surroundings) -> int:
+    """Remove the program; see `installing.uninstall`.
+
+    :returns: the exit status
+    :raises VerbUsage: if it cannot be meant
+    :raises OSError: if it cannot be done
+    """
+    from . import installing
+
+    options = _options(words)
+    status = around.check_removal()
+    return status or _report(installing.uninstall("--check" in options), options, output)
+
+
+def _options(words: Sequence[str], with_value: Sequence[str] = ()) -> Dict[str, Optional[str]]:
+    left, found = list(words), {}
+    while left:
+        word = left.pop(0)
+        if word not in ("--check", "--json", *with_value) or (word in with_value and not left):
+            raise VerbUsage("%s is not an option here, or lacks its value" % word)
+        found[word] = left.pop(0) if word in with_value else None
+    return found
+
+
+def _report(result: Dict[str, Any], options: Dict[str, Optional[str]], output: TextIO) -> int:
+    if "--json" in options:
+        output.write(json.dumps(result, sort_keys=True) + "\n")
+        return OK
+    lines: List[str] = list(result["changes"]) or ["nothing was to be changed"]
+    lines += ["%s is in use by this command: remove it yourself" % path for path in result.get("left", ())]
+    output.write("".join(line + "\n" for line in lines))
+    return OK
+
+
+VERBS: Dict[str, Callable[[Sequence[str], TextIO, Surroundings], int]] = {
+    "install": install,
+    "uninstall": uninstall,
+    "service": service,
+}
 
 
 def serve_as_service(work: Callable[[], int]) -> int:

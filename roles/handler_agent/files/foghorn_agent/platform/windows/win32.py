@@ -87,6 +87,21 @@ _declare(advapi32, "QueryServiceStatusEx", wintypes.BOOL, HANDLE, ctypes.c_int, 
 _declare(advapi32, "ControlService", wintypes.BOOL, HANDLE, DWORD, POINTER)
 _declare(advapi32, "StartServiceW", wintypes.BOOL, HANDLE, DWORD, POINTER)
 _declare(advapi32, "EnumDependentServicesW", wintypes.BOOL, HANDLE, DWORD, POINTER, DWORD, POINTER, POINTER)
+_declare(
+    advapi32,
+    "CreateServiceW",
+    HANDLE,
+    *(HANDLE, LPCWSTR, LPCWSTR, DWORD, DWORD, DWORD, DWORD, LPCWSTR, LPCWSTR, POINTER, LPCWSTR, LPCWSTR, LPCWSTR),
+)
+_declare(
+    advapi32,
+    "ChangeServiceConfigW",
+    wintypes.BOOL,
+    *(HANDLE, DWORD, DWORD, DWORD, LPCWSTR, LPCWSTR, POINTER, LPCWSTR, LPCWSTR, LPCWSTR, LPCWSTR),
+)
+_declare(advapi32, "ChangeServiceConfig2W", wintypes.BOOL, HANDLE, DWORD, POINTER)
+_declare(advapi32, "QueryServiceConfigW", wintypes.BOOL, HANDLE, POINTER, DWORD, POINTER)
+_declare(advapi32, "DeleteService", wintypes.BOOL, HANDLE)
 _declare(advapi32, "StartServiceCtrlDispatcherW", wintypes.BOOL, POINTER)
 _declare(advapi32, "RegisterServiceCtrlHandlerExW", HANDLE, LPCWSTR, POINTER, POINTER)
 _declare(advapi32, "SetServiceStatus", wintypes.BOOL, HANDLE, POINTER)
