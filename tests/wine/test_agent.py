@@ -155,14 +155,16 @@ def test_given_commands_by_hand_then_they_work_and_strangers_are_not_heard(agent
             stranger = opened.enter_context(socket.create_connection(("127.0.0.1", where["port"])))
             with contextlib.suppress(OSError):
                 stranger.sendall(request)
-        drained = here.run("drain")
+        drained = here.run("drain", "--wait", "5m")
         assert (drained.process.returncode, drained.output) == (0, "out of rotation until it is restored by hand\n")
-    here.wait_for(lambda: not here.is_ready())
+    assert not here.is_ready()
     assert here.run("hold", "--for", "1h").output.startswith("nothing is approved until ")
     assert "by hand" in here.run("status").output
     assert here.run("release").process.returncode == 0
-    assert here.run("restore").process.returncode == 0
-    here.wait_for(here.is_ready)
+    waited = here.run("wait-back", "--for", "1", "--json")
+    assert (waited.process.returncode, json.loads(waited.output)["reached"]) == (4, False)
+    assert here.run("restore", "--wait", "5m").process.returncode == 0
+    assert here.is_ready()
     assert "manual" in here.run("history").output
     assert "good, with 1 policy" in here.run("check-config").output
     assert "Preempt" in here.run("explain", "Preempt").output

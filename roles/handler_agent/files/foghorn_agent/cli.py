@@ -18,7 +18,7 @@ from foghorn_core.scheduled_events.text import plain
 
 from . import __version__
 from .config import Config, ConfigError, load_config, read_config
-from .decide.manual import FORGET, HOLD, REQUESTS, RequestError, parse_period
+from .decide.manual import DRAIN, FORGET, HOLD, REQUESTS, RESTORE, RequestError, parse_period
 from .http.members import ask_agent
 from .http.status import as_table
 from .io.journal import Journal, JournalError, read_history
@@ -41,12 +41,15 @@ commands:
 by hand, as %s, while the agent runs:
   drain                 take this machine out of rotation until `restore`, whatever events do
   restore               put it back into rotation, unless an event keeps it out
+  wait-back --for TIME  wait until it is in rotation; status 4 if something keeps it out
   hold [--for TIME]     approve nothing until `release`, or for 90s, 15m, 2h, 7d
   release               approve again
   forget EVENT          ignore an event: undo its preparation, and do not approve it
 
 options:
   --config FILE         default: %s; check-config and explain read standard input for -
+  --wait TIME           with drain and restore: wait until it is done; status 4 if it is not by then
+  --json                with status, history, drain, restore and wait-back: for programs
   --notice TIME         with explain: until it may start, as 900 or 15m
   --source SOURCE       with explain: Platform, which is the default, or User
   --shared              with explain: it hits another machine as well
@@ -56,8 +59,11 @@ USAGE = _USAGE % (machine.ADMINISTRATOR, machine.CONFIG_PATH) + verbs.USAGE
 
 _CHOOSE_PYTHON = "choose-python"
 _EXPLAIN = "explain"
+_WAIT_BACK = "wait-back"
+_WAITED_FOR = (DRAIN, RESTORE)
 _STANDARD_INPUT = "-"
 _SECONDS_TO_ANSWER = 10.0
+_LOOK_AGAIN = 0.5  # seconds
 
 OK = 0
 FAILED = 1
@@ -73,7 +79,9 @@ class Arguments(NamedTuple):
     config: str = machine.CONFIG_PATH
     json: bool = False
     seconds: Optional[float] = None
-    """With `hold`: None for no end."""
+    """With `hold`: None for no end. With `wait-back`."""
+    wait: Optional[float] = None
+    """With `drain` and `restore`: seconds; None not to wait."""
     event_id: str = ""
     """With `forget`."""
     event_type: str = ""
@@ -101,8 +109,8 @@ class Failed(Exception):
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Run a command.
 
-    :returns: the exit status: 0 success, 1 failure, 2 wrong usage, 3 wrong configuration, 4 the machine is out of
-        rotation, and only the agent restores it
+    :returns: the exit status: 0 success, 1 failure, 2 wrong usage, 3 wrong configuration, 4 the machine is not where it
+        is to be, or is out of rotation, and only the agent restores it
     """
     try:
         words = sys.argv[1:] if arguments is None else arguments
@@ -182,12 +190,16 @@ def _checked(asked: Arguments) -> Arguments:
         raise UsageError("%s is not a command" % asked.command)
     if asked.config == _STANDARD_INPUT and asked.command not in ("check-config", _EXPLAIN):
         raise UsageError("--config - is for check-config and explain")
-    if asked.json and asked.command not in ("status", "history"):
-        raise UsageError("--json is for status and history")
+    if asked.json and asked.command not in ("status", "history", _WAIT_BACK, *_WAITED_FOR):
+        raise UsageError("--json is for status, history, drain, restore and wait-back")
+    if asked.wait is not None and asked.command not in _WAITED_FOR:
+        raise UsageError("--wait is for drain and restore")
+    if asked.command == _WAIT_BACK and asked.seconds is None:
+        raise UsageError("wait-back needs --for with a time, as in --for 5m")
     if asked.service and asked.command != "run":
         raise UsageError("--service is for run")
-    if asked.seconds is not None and asked.command != HOLD:
-        raise UsageError("--for is for hold")
+    if asked.seconds is not None and asked.command not in (HOLD, _WAIT_BACK):
+        raise UsageError("--for is for hold and wait-back")
     sample = (asked.notice, asked.source, asked.shared or None)
     if asked.command != _EXPLAIN and (asked.document is not None or any(one is not None for one in sample)):
         raise UsageError("--notice, --source, --shared and --document are for explain")
@@ -208,6 +220,7 @@ _INSTEAD = {"-h": "help", "--help": "help", "--version": "version"}
 _OPTIONS: Dict[str, Tuple[str, Callable[[str], Any]]] = {
     "--config": ("config", str),
     "--for": ("seconds", _period),
+    "--wait": ("wait", _period),
     "--notice": ("notice", _period),
     "--source": ("source", str),
     "--document": ("document", str),
@@ -367,8 +380,41 @@ def _by_hand(asked: Arguments, output: TextIO) -> int:
         raise Failed("no agent runs with %s: %s" % (directory, services.HOW_TO_SEE)) from None
     except (OSError, RequestError) as error:
         raise Failed("%s: %s" % (asked.command, error)) from None
-    _show(said + "\n", output)
+    if asked.wait is not None:
+        return _wait(asked, asked.wait, output)
+    _say_result(asked, True, said, output)
     return OK
+
+
+def _wait_back(asked: Arguments, output: TextIO) -> int:
+    return _wait(asked, asked.seconds or 0.0, output)
+
+
+def _wait(asked: Arguments, seconds: float, output: TextIO) -> int:
+    """Wait until the machine is where it is to be, and say if it is."""
+    # Imported here, to save the agent's memory.
+    import time
+
+    from .reached import is_back, is_drained
+
+    judge = is_drained if asked.command == DRAIN else is_back
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            found = judge((_ask_here(asked.config) or _ask_by_port(asked.config))[1])
+        except Failed as error:
+            # It may be starting again, after a boot.
+            if time.monotonic() >= ends:
+                raise Failed("%s: %s" % (asked.command, error)) from None
+        else:
+            if found.is_final or time.monotonic() >= ends:
+                _say_result(asked, found.is_reached, found.said, output)
+                return OK if found.is_reached else KEEPS_OUT
+        time.sleep(_LOOK_AGAIN)
+
+
+def _say_result(asked: Arguments, is_reached: bool, said: str, output: TextIO) -> None:
+    _show((json.dumps({"reached": is_reached, "said": said}) if asked.json else said) + "\n", output)
 
 
 def _version(_asked: Arguments, output: TextIO) -> int:
@@ -459,6 +505,7 @@ _COMMANDS.update(
         "status": _status,
         "history": _history,
         "check-config": _check_config,
+        _WAIT_BACK: _wait_back,
         _EXPLAIN: _explain,
         "send-webhook": _send_webhook,
         _CHOOSE_PYTHON: _choose_python,

@@ -20,7 +20,7 @@ from edge_helpers import PATIENCE
 from foghorn_agent import __version__
 from foghorn_agent.cli import USAGE, Arguments, UsageError, as_history_line, main, parse_arguments
 from foghorn_agent.io.journal import Journal
-from real_agent import RealAgent, build
+from real_agent import RealAgent, build, wait_for
 from rehearsal import Life, Rehearsal
 
 # Nothing listens there.
@@ -116,7 +116,7 @@ def test_given_arguments_when_parsed_then_they_mean_what_they_say(words: List[st
         (["run", "status"], "one command at a time, not run and status"),
         (["status", "--jsn"], "--jsn is not an option, or lacks its value"),
         (["status", "--config"], "--config is not an option, or lacks its value"),
-        (["run", "--json"], "--json is for status and history"),
+        (["run", "--json"], "--json is for status, history, drain, restore and wait-back"),
         (["run", "--config", "-"], "--config - is for check-config and explain"),
     ],
 )
@@ -429,9 +429,28 @@ def test_given_no_agent_when_a_manual_command_is_given_then_it_says_where_to_loo
     assert run.stderr.endswith(b"state: systemctl status foghorn-agent\n")
 
 
+def test_given_an_agent_when_somebody_waits_for_a_drain_and_a_restore_then_they_hear_when_it_is_done(
+    machine: RealAgent,
+) -> None:
+    machine.begin()
+    try:
+        wait_for(lambda: machine.ask("/readyz") == 200, [machine])
+        drained = machine.run("drain", "--wait", "60s", "--json")
+        assert (drained.returncode, json.loads(drained.stdout.decode("ascii"))["reached"]) == (0, True)
+        assert machine.ask("/readyz") == 503
+        waited = machine.run("wait-back", "--for", "1s")
+        assert (waited.returncode, waited.stdout) == (4, b"still out of rotation, for whoever drained it by hand\n")
+        restored = machine.run("restore", "--wait", "60s")
+        assert (restored.returncode, restored.stdout) == (0, b"in rotation\n")
+    finally:
+        machine.close()
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
+        (["wait-back"], "wait-back needs --for with a time"),
+        (["hold", "--wait", "5"], "--wait is for drain and restore"),
         (["forget"], "forget needs the id of one event"),
         (["forget", "E-1", "E-2"], "forget needs the id of one event"),
         (["hold", "--for", "ever"], "--for ever: expected a time like 90s, 15m, 2h or 7d"),

@@ -198,6 +198,7 @@ def _describe_event(one: Tracked, rules: Sequence[Rule], state: State, health: H
         ready=one.over is None and health.is_up_to_date and is_ready(one, plan),
         approvals=one.approvals,
         rebooted=one.rebooted,
+        keeps_out=one.over is None and one.took_out,
     )
 
 
