@@ -35,8 +35,10 @@ def installed(program: Path, azure: Simulator, tmp_path: Path) -> Iterator[Agent
     here = Agent(program, tmp_path / "source", azure.imds["win"])
     for name in ("hooks_directory", "state_directory"):
         del here.settings[name]
+    (here.directory / "given").mkdir()
+    here.config = here.directory / "given/agent.json"
     here.write()
-    status, _says, output = install(program, "install", "--config", windows(here.config))
+    status, _says, output = install(program, "install", "--files", windows(here.directory / "given"))
     assert status == 0, output
     try:
         wait_for(here.is_ready)
@@ -65,25 +67,29 @@ def test_given_a_machine_when_the_program_is_installed_then_its_service_takes_it
 def test_given_an_installed_program_when_it_is_installed_again_then_only_what_differs_is_changed(
     installed: Agent, program: Path
 ) -> None:
-    config = windows(installed.config)
-    again = install(program, "install", "--config", config)
+    given = windows(installed.config.parent)
+    again = install(program, "install", "--files", given)
     assert (again[0], again[1]) == (0, {"changed": False, "changes": []})
 
     installed.settings["margin"] = 2
     installed.write()
     expected = {"changed": True, "changes": [windows(DATA / "agent.json"), "reload of foghorn-agent"]}
-    assert install(program, "install", "--check", "--config", config)[1] == expected
+    assert install(program, "install", "--check", "--files", given)[1] == expected
     assert json.loads((DATA / "agent.json").read_text())["margin"] == 1
-    assert install(program, "install", "--config", config)[1] == expected
+    assert install(program, "install", "--files", given)[1] == expected
     assert json.loads((DATA / "agent.json").read_text())["margin"] == 2
     # It is not started again for that.
     assert installed.is_ready()
 
     installed.settings["margin"] = "soon"
     installed.write()
-    status, _says, output = install(program, "install", "--config", config)
+    status, _says, output = install(program, "install", "--files", given)
     assert (status, "margin: expected" in output) == (3, True)
     assert json.loads((DATA / "agent.json").read_text())["margin"] == 2
+
+    (installed.config.parent / "else").write_text("")
+    status, _says, output = install(program, "install", "--files", given)
+    assert (status, "else: expected agent.json" in output) == (1, True)
 
 
 def test_given_a_service_when_it_is_stopped_then_it_ends_soon_and_can_be_removed(

@@ -5,7 +5,7 @@
 import contextlib
 import os
 import time
-from typing import Callable, Optional, Tuple
+from typing import Callable, Optional, Tuple, Union
 
 # Behind what the file holds: a locked byte cannot be read either.
 _LOCKED_BYTE = 1 << 30
@@ -96,15 +96,15 @@ def sync_directory(_directory: str) -> None:
     """Nothing: NTFS writes down what becomes of names by itself."""
 
 
-def write_private(path: str, text: str) -> None:
-    """Write a file in a closed directory, that is either as it was or has all of the text.
+def write_private(path: str, content: Union[str, bytes]) -> None:
+    """Write a file in a closed directory, that is either as it was or has all of the content.
 
     :raises OSError: if it cannot be written
     """
     new_path = path + ".new"
     descriptor = open_private(new_path, os.O_TRUNC)
     try:
-        left = memoryview(text.encode("utf-8"))
+        left = memoryview(content.encode("utf-8") if isinstance(content, str) else content)
         while left:
             left = left[os.write(descriptor, left) :]
         os.fsync(descriptor)

@@ -11,7 +11,7 @@ import functools
 import os
 import shutil
 import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from .. import program
 from . import files, machine, nt_service, ownership, service_manager, services
@@ -22,7 +22,7 @@ PYTHON_DIRECTORY = os.path.join(PROGRAMS, "python")
 PYTHON = os.path.join(PYTHON_DIRECTORY, "python.exe")
 PROGRAM = os.path.join(PROGRAMS, "foghorn-agent.pyz")
 OLDEST = (3, 11)
-STAGES = ("drain", "shutdown", "restore")
+STAGES = ("drain", "shutdown", "restore", "check")
 DESCRIPTION = "Takes this machine through the maintenance that Azure announces for it."
 
 
@@ -46,10 +46,10 @@ def service_command() -> str:
     return '"%s" -IS "%s" run --service' % (PYTHON, PROGRAM)
 
 
-def changes_for(config: Optional[bytes]) -> List[Change]:
+def changes_for(given: Mapping[str, bytes]) -> List[Change]:
     """What has to be changed, in that order.
 
-    :param config: what the configuration is to hold; None to leave it as it is
+    :param given: what files are to hold, by their paths below `machine.DATA`; others are left as they are
     :raises InstallError: if this cannot be installed here
     """
     if sys.version_info[:2] < OLDEST:
@@ -67,11 +67,11 @@ def changes_for(config: Optional[bytes]) -> List[Change]:
         found.append(Change(PYTHON_DIRECTORY, lambda: _copy_tree(here, PYTHON_DIRECTORY), needs_stop=True))
     if not _is_same_file(program.path(), PROGRAM):
         found.append(Change(PROGRAM, lambda: _copy_file(program.path(), PROGRAM), needs_stop=True))
-    if config is not None and content_of(machine.CONFIG_PATH) != config:
-        text = config.decode("utf-8")
-        found.append(
-            Change(machine.CONFIG_PATH, lambda: files.write_private(machine.CONFIG_PATH, text), is_config=True)
-        )
+    for name, content in sorted(given.items()):
+        path = os.path.join(machine.DATA, name)
+        if content_of(path) != content:
+            is_config = path == machine.CONFIG_PATH
+            found.append(Change(path, functools.partial(_write, path, content), is_config=is_config))
     if not service_manager.exists(nt_service.NAME) or service_manager.command_of(nt_service.NAME) != service_command():
         what = "service %s" % nt_service.NAME
         found.append(
@@ -82,16 +82,16 @@ def changes_for(config: Optional[bytes]) -> List[Change]:
     return found
 
 
-def install(config: Optional[bytes], is_check: bool) -> Dict[str, Any]:
+def install(given: Mapping[str, bytes], is_check: bool) -> Dict[str, Any]:
     """Install the program, and have its service run.
 
-    :param config: as in `changes_for`
+    :param given: as in `changes_for`
     :param is_check: whether to change nothing, and only say what would be
     :returns: `changed`, `changes`
     :raises InstallError: if this cannot be installed here
     :raises OSError: if something cannot be changed
     """
-    changes = changes_for(config)
+    changes = changes_for(given)
     manager = service_manager.manager()
     state = manager.state(nt_service.NAME) if service_manager.exists(nt_service.NAME) else services.STOPPED
     done = [change.what for change in changes]
@@ -110,7 +110,7 @@ def install(config: Optional[bytes], is_check: bool) -> Dict[str, Any]:
         change.make()
     if must_stop or state != services.RUNNING:
         services.start(manager, nt_service.NAME, services.Notes())
-    elif changes:
+    elif any(change.is_config for change in changes):
         service_manager.tell_parameters_changed(nt_service.NAME)
     return {"changed": bool(done), "changes": done}
 
@@ -140,20 +140,30 @@ def uninstall(is_check: bool) -> Dict[str, Any]:
     return {"changed": bool(done), "changes": done, "left": left}
 
 
-def read_config(path: str) -> bytes:
-    """What a file holds that is to be the configuration.
+def files_below(directory: str) -> Dict[str, bytes]:
+    """What the files in a directory hold that are to lie below `machine.DATA`, by their paths in it.
 
-    :raises InstallError: if it cannot be read
+    :raises InstallError: if one has no place there
+    :raises OSError: if one cannot be read
     """
-    content = content_of(path)
-    if content is None:
-        raise InstallError("%s: cannot be read" % path)
-    return content
+    found = {}
+    for name in _names(directory):
+        parts = os.path.normcase(name).split(os.sep)
+        if parts != ["agent.json"] and parts != ["members.secret"] and not (len(parts) == 3 and parts[0] == "hooks.d"):
+            raise InstallError("%s: expected agent.json, members.secret or hooks.d\\STAGE\\NAME" % name)
+        with open(os.path.join(directory, name), "rb") as file:
+            found[name] = file.read()
+    return found
 
 
 def _closed_directories() -> Sequence[str]:
     hooks = [os.path.join(machine.HOOKS_DIRECTORY, stage) for stage in STAGES]
     return [machine.DATA, machine.STATE_DIRECTORY, machine.HOOKS_DIRECTORY, *hooks]
+
+
+def _write(path: str, content: bytes) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    files.write_private(path, content)
 
 
 def _remove(path: str) -> None:

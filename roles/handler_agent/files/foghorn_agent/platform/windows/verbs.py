@@ -12,9 +12,10 @@ KEEPS_OUT = 4
 
 USAGE = """\
 on Windows, as an administrator:
-  install [--config FILE] [--check] [--json]   have this program, its Python and its service on this machine
-  uninstall [--check] [--json]                 remove all of it
-  service stop|start|is-active NAME            as a step of the agent does it, with the services that depend on it
+  install [--files DIRECTORY] [--check] [--json]   have this program, its Python and its service on this machine, and
+                                                   what DIRECTORY holds: agent.json, hooks.d, members.secret
+  uninstall [--check] [--json]                     remove all of it
+  service stop|start|is-active NAME                as a step of the agent does it, with the services that depend on it
 """
 
 
@@ -65,14 +66,13 @@ def install(words: Sequence[str], output: TextIO, around: Surroundings) -> int:
     """
     from . import installing, machine
 
-    options = _options(words, ("--config",))
-    path = options.get("--config")
-    config = None if path is None else installing.read_config(str(path))
+    options = _options(words, ("--files",))
+    directory = options.get("--files")
+    given = {} if directory is None else installing.files_below(directory)
+    config = given.get("agent.json", installing.content_of(machine.CONFIG_PATH))
     if config is not None:
-        around.check_config(config, str(path))
-    elif installing.content_of(machine.CONFIG_PATH) is not None:
-        around.check_config(installing.read_config(machine.CONFIG_PATH), machine.CONFIG_PATH)
-    return _report(installing.install(config, "--check" in options), options, output)
+        around.check_config(config, machine.CONFIG_PATH)
+    return _report(installing.install(given, "--check" in options), options, output)
 
 
 def uninstall(words: Sequence[str], output: TextIO, around: Surroundings) -> int:
