@@ -25,6 +25,7 @@ fi
 WINDOWS_PYTHON_ZIP=$("$(dirname "$0")/windows_python.sh" "$cache")
 export WINDOWS_PYTHON_ZIP WINDOWS_PYTHON_DIRECTORY="$cache/windows-python"
 # No display, and neither .NET nor a browser, for which Wine would ask.
+export PWSH_ENGINE="${PWSH_ENGINE:-}"
 export WINEPREFIX="$cache/wine" WINEARCH=win64 WINEDEBUG="${WINEDEBUG:--all}" DISPLAY= WINEDLLOVERRIDES='mscoree,mshtml='
 # Windows has no such thing, and Wine would take what is meant for Linux.
 unset PYTHONPATH PYTHONHOME PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE 2>/dev/null || true

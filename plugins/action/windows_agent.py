@@ -1,0 +1,160 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The action windows_agent. The module of the same name documents it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from typing import Any
+
+from ansible import constants
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.urls import open_url
+
+from ..plugin_utils.windows_host import WindowsHostAction, quoted
+
+_ARGUMENTS = {
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "program": {"type": "path"},
+    "python_archive": {"type": "str"},
+    "python_checksum": {"type": "str"},
+    "files": {"type": "dict", "default": {}},
+}
+
+# What is installed, and a new directory that is this user's.
+_LOOK = """
+$home_of = [IO.Path]::Combine($env:ProgramFiles, 'foghorn')
+$marker = [IO.Path]::Combine($home_of, 'python', 'archive.sha256')
+$program = [IO.Path]::Combine($home_of, 'foghorn-agent.pyz')
+$python = [IO.Path]::Combine($home_of, 'python', 'python.exe')
+$known = ''; $has = ''
+if ([IO.File]::Exists($marker)) { $known = [IO.File]::ReadAllText($marker).Trim() }
+if ([IO.File]::Exists($program)) {
+    $hash = [Security.Cryptography.SHA256]::Create().ComputeHash([IO.File]::ReadAllBytes($program))
+    $has = [BitConverter]::ToString($hash).Replace('-', '').ToLowerInvariant()
+}
+$work = [IO.Path]::Combine([IO.Path]::GetTempPath(), 'foghorn-' + [Guid]::NewGuid().ToString('N'))
+[void][IO.Directory]::CreateDirectory($work)
+[Console]::Out.WriteLine((@($known, $has, $work, $python, $program, [IO.Path]::DirectorySeparatorChar) -join '|'))
+"""
+_UNPACK = """
+[void][Reflection.Assembly]::LoadWithPartialName('System.IO.Compression.FileSystem')
+[IO.Compression.ZipFile]::ExtractToDirectory(%(archive)s, %(target)s)
+[IO.File]::WriteAllText([IO.Path]::Combine(%(target)s, 'archive.sha256'), %(checksum)s)
+"""
+_MAKE_DIRECTORY = "[void][IO.Directory]::CreateDirectory(%(path)s)"
+_REMOVE = "if ([IO.Directory]::Exists(%(path)s)) { [IO.Directory]::Delete(%(path)s, $true) }"
+
+
+class ActionModule(WindowsHostAction):
+    """Has the program install itself."""
+
+    # It makes a directory of its own.
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Do it.
+
+        :raises AnsibleActionFail: if it cannot be done; the message says why
+        """
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _validated, options = self.validate_argument_spec(
+            _ARGUMENTS, required_if=[("state", "present", ("program", "python_archive", "python_checksum"))]
+        )
+        checksum = (options["python_checksum"] or "").lower()
+        known, has, work, python, program, separator = self._look()
+        try:
+            if options["state"] == "absent":
+                return {**result, **self._remove(has, python, program)}
+            if known != checksum:
+                python = self._give_python(options["python_archive"], checksum, work, separator)
+            with open(options["program"], "rb") as file:
+                content = file.read()
+            if has != hashlib.sha256(content).hexdigest():
+                program = work + separator + "foghorn-agent.pyz"
+                self._connection.put_file(options["program"], program)
+            return {**result, **self._install(python, program, options["files"], work, separator)}
+        finally:
+            self._powershell(_REMOVE % {"path": quoted(work)})
+
+    def _look(self) -> list[str]:
+        said = self._powershell(_LOOK).stdout.strip().splitlines()
+        words = said[-1].split("|") if said else []
+        if len(words) != 6 or not all(words[2:]):
+            raise AnsibleActionFail("PowerShell of the machine gave no answer that can be read")
+        return words
+
+    def _give_python(self, archive: str, checksum: str, work: str, separator: str) -> str:
+        target = work + separator + "python"
+        with tempfile.TemporaryDirectory(dir=constants.DEFAULT_LOCAL_TMP) as directory:
+            local = _fetch(archive, os.path.join(directory, "python.zip"))
+            _check(archive, local, checksum)
+            self._connection.put_file(local, target + ".zip")
+        script = _UNPACK % {"archive": quoted(target + ".zip"), "target": quoted(target), "checksum": quoted(checksum)}
+        self._powershell(script)
+        return target + separator + "python.exe"
+
+    def _install(self, python: str, program: str, files: dict[str, Any], work: str, separator: str) -> dict[str, Any]:
+        given = work + separator + "given"
+        with tempfile.TemporaryDirectory(dir=constants.DEFAULT_LOCAL_TMP) as directory:
+            for number, (name, content) in enumerate(sorted(files.items())):
+                local = os.path.join(directory, str(number))
+                with open(local, "w", encoding="utf-8", newline="") as file:
+                    file.write(str(content))
+                path = separator.join([given, *name.split("/")])
+                self._powershell(_MAKE_DIRECTORY % {"path": quoted(path.rpartition(separator)[0])})
+                self._connection.put_file(local, path)
+        words = [*(["--files", given] if files else []), *(["--check"] if self._task.check_mode else [])]
+        return self._of_program(python, program, "install", *words)
+
+    def _remove(self, has: str, python: str, program: str) -> dict[str, Any]:
+        if not has:
+            return {"changed": False, "changes": []}
+        result = self._of_program(python, program, "uninstall", *(["--check"] if self._task.check_mode else []))
+        for path in result.pop("left", []):
+            # The Python that has removed the rest.
+            if not self._task.check_mode and isinstance(path, str) and path.endswith("foghorn"):
+                self._powershell(_REMOVE % {"path": "[IO.Path]::Combine($env:ProgramFiles, 'foghorn')"})
+        return result
+
+    def _of_program(self, python: str, program: str, verb: str, *words: str) -> dict[str, Any]:
+        answer = self._agent([python, "-IS", program, verb, "--json", *words])
+        changes = answer.get("changes")
+        if not isinstance(changes, list) or not all(isinstance(each, str) for each in changes):
+            raise AnsibleActionFail("the agent's %s gave no answer that can be read" % verb)
+        lines = "".join(each + "\n" for each in changes)
+        diff = {"diff": [{"prepared": lines}]} if self._task.diff and lines else {}
+        left = {"left": answer["left"]} if isinstance(answer.get("left"), list) else {}
+        return {"changed": bool(changes), "changes": changes, **diff, **left}
+
+
+def _fetch(archive: str, target: str) -> str:
+    """Have the archive as a file of the controller."""
+    if not archive.startswith(("http://", "https://")):
+        return archive
+    try:
+        with open_url(archive, timeout=60, http_agent="foghorn.azure_events") as answer, open(target, "wb") as file:
+            shutil.copyfileobj(answer, file)
+    except OSError as error:
+        raise AnsibleActionFail("python_archive: %s cannot be fetched: %s" % (archive, error)) from error
+    return target
+
+
+def _check(archive: str, local: str, checksum: str) -> None:
+    digest = hashlib.sha256()
+    try:
+        with open(local, "rb") as file:
+            while piece := file.read(1024 * 1024):
+                digest.update(piece)
+    except OSError as error:
+        raise AnsibleActionFail("python_archive: %s cannot be read: %s" % (archive, error.strerror)) from error
+    if digest.hexdigest() != checksum:
+        raise AnsibleActionFail(
+            "python_checksum: %s has the SHA-256 %s, and not %s: compare it with python.org's"
+            % (archive, digest.hexdigest(), checksum)
+        )

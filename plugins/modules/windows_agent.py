@@ -1,0 +1,63 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module windows_agent, of which the action of the same name does all."""
+
+DOCUMENTATION = r"""
+module: windows_agent
+short_description: Install the handler agent on a Windows machine, or remove it
+version_added: 1.0.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - "Internal: may change without notice. The role P(foghorn.azure_events.handler_agent#role) runs it."
+  - Copies what is missing on the machine, and has the agent's program install itself, by PowerShell over the host's
+    connection. Nothing of Ansible runs there, and no other collection is needed.
+extends_documentation_fragment:
+  - foghorn.azure_events.attributes
+attributes:
+  check_mode:
+    support: full
+    details: Copies what is missing into a temporary directory, and says what would be changed.
+  diff_mode:
+    support: full
+    details: Lists what is changed, without its content.
+  idempotent:
+    support: full
+options:
+  state:
+    description: V(absent) removes the service, the program, its Python, the configuration, hooks and journal.
+    type: str
+    choices: [present, absent]
+    default: present
+  program:
+    description: The agent's program, a file of the controller. Required for O(state=present).
+    type: path
+  python_archive:
+    description: >-
+      The Python that runs it, as C(python.org) packs it for embedding, 3.11 or later: a file of the controller, or a
+      URL that the controller can read. Required for O(state=present).
+    type: str
+  python_checksum:
+    description: The SHA-256 of O(python_archive), in hexadecimal digits. Required for O(state=present).
+    type: str
+  files:
+    description: What the files below C(%ProgramData%\\foghorn) are to hold, by their paths there. Others are left.
+    type: dict
+    default: {}
+"""
+
+EXAMPLES = r"""
+- name: Remove the agent
+  foghorn.azure_events.windows_agent:
+    state: absent
+"""
+
+RETURN = r"""
+changes:
+  description: What was changed, or would be.
+  returned: success
+  type: list
+  elements: str
+"""

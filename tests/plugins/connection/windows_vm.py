@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A connection to a Windows machine in two parts: PowerShell's engine runs on Linux, and what it starts under Wine.
+
+Paths are those of Linux, which Wine understands.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+from typing import Any
+
+from ansible.plugins.connection.local import Connection as LocalConnection
+
+DOCUMENTATION = """
+name: windows_vm
+short_description: PowerShell's engine, with Wine
+description:
+  - Runs what comes as an encoded command in the engine that WINDOWS_VM_PWSH names.
+author: The foghorn.azure_events contributors (!UNKNOWN)
+"""
+
+_ENCODED = "-EncodedCommand "
+
+
+class Connection(LocalConnection):
+    """Runs scripts where a Windows machine would."""
+
+    transport = "windows_vm"
+
+    def exec_command(self, cmd: str, *_args: Any, **_options: Any) -> tuple[int, bytes, bytes]:
+        """Run a script."""
+        assert _ENCODED in cmd, cmd
+        script = base64.b64decode(cmd.partition(_ENCODED)[2]).decode("utf-16-le")
+        # What Windows starts by itself, Linux starts with Wine, which in another TMPDIR would be another machine.
+        script = script.replace("; & '", "; & env -u TMPDIR wine '")
+        done = subprocess.run(
+            [os.environ["WINDOWS_VM_PWSH"], "-NoProfile", "-NonInteractive", "-Command", script],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            env={
+                **os.environ,
+                "ProgramFiles": os.path.join(os.environ["WINEPREFIX"], "drive_c", "Program Files"),
+                "TMPDIR": os.environ["WINDOWS_VM_TEMP"],
+            },
+        )
+        return done.returncode, done.stdout, done.stderr
