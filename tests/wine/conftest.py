@@ -138,15 +138,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def azure() -> Iterator[Simulator]:
-    """Azure, with two VMs."""
-    with Simulator(
-        {
-            "vms": [
-                {"name": name, "address": f"127.0.60.{10 + number}"} for number, name in enumerate(("win", "other"))
-            ],
-            "imds": {"rate_limit": None},
-        }
-    ) as simulator:
+    """Azure, with two VMs that one event can hit."""
+    vms = [{"name": name, "address": f"127.0.60.1{len(name)}", "availability_set": "a"} for name in ("win", "other")]
+    with Simulator({"vms": vms, "imds": {"rate_limit": None}}) as simulator:
         yield simulator
 
 
@@ -230,6 +224,10 @@ class Agent:
         """Whether the balancer's probe is answered that it may send."""
         answer = self.get("/readyz")
         return answer is not None and answer[0] == 200
+
+    def is_restored(self) -> bool:
+        """Whether the machine is back after its last step."""
+        return self.noted()[-1:] == STAGES["restore"][-1:] and self.is_ready()
 
     def status(self) -> dict[str, Any]:
         """What /status says."""

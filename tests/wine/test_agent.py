@@ -7,7 +7,9 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -121,8 +123,7 @@ def test_given_a_step_under_way_when_the_agent_is_killed_then_the_next_one_goes_
 
     here.process.kill()
     here.begin()
-    here.wait_for(lambda: here.noted()[-1:] == ["register"])
-    here.wait_for(here.is_ready)
+    here.wait_for(here.is_restored)
 
     # The one that was under way is begun again, and ended once: what it started ended with the agent.
     assert here.noted() == [*PREPARED, *STAGES["restore"]]
@@ -192,6 +193,57 @@ def test_given_connections_when_an_event_comes_then_the_drain_waits_for_them(age
         client.close()
         here.wait_for(here.is_ready)
     assert here.noted() == [*PREPARED, *STAGES["restore"]]
+
+
+def test_given_two_members_when_an_event_hits_both_then_it_is_approved_once_when_both_are_ready(
+    agent: Make, azure: Simulator
+) -> None:
+    members = {name: agent(name, vm=name) for name in ("win", "other")}
+    urls = {name: f"http://127.0.0.1:{here.port}" for name, here in members.items()}
+    for here in members.values():
+        secret = here.directory / "members.secret"
+        secret.write_text("0123456789abcdef0123456789abcdef")
+        # What Windows is told of a file of Linux is its mode.
+        secret.chmod(0o600)
+        here.settings["quorum"] = {"secret_file": windows(secret), "members": urls}
+        here.settings["policies"] = [here.policy(approve="quorum")]
+        here.write()
+        here.begin()
+
+    azure.event("Reboot", ["win", "other"], **LIFE)
+
+    for here in members.values():
+        here.wait_for(here.is_restored)
+        assert here.noted() == [*PREPARED, *STAGES["restore"]]
+
+
+def test_given_a_webhook_and_a_check_of_the_application_then_both_are_done(agent: Make, azure: Simulator) -> None:
+    heard: list[dict[str, Any]] = []
+
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_details: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Receiver) as server, socket.socket() as application:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        # Bound and not listening yet: nobody can have its port.
+        application.bind(("127.0.0.1", 0))
+        here = agent(
+            webhooks=[{"url": f"http://127.0.0.1:{server.server_port}/hook"}],
+            ready_checks=[{"tcp": application.getsockname()[1], "interval": 1, "name": "app"}],
+        )
+        here.begin()
+        here.wait_for(lambda: here.get("/readyz") == (503, "not ready: app\n"))
+        application.listen()
+        here.wait_for(here.is_ready)
+        azure.event("Freeze", "win", **LIFE)
+        here.wait_for(lambda: "restore" in [one["data"].get("stage") for one in heard])
+        server.shutdown()
 
 
 @pytest.mark.parametrize(
