@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -51,13 +52,19 @@ class Program:
             stderr=subprocess.STDOUT,
         )
         self._pieces: list[bytes] = []
+        self._is_over = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        while piece := os.read(self.process.stdout.fileno(), 65536):
-            self._pieces.append(piece)
+        while True:
+            ready, _, _ = select.select([self.process.stdout], [], [], 0.2)
+            if ready:
+                piece = os.read(self.process.stdout.fileno(), 65536)
+                self._pieces.append(piece)
+            if (ready and not piece) or (not ready and self._is_over.is_set()):
+                return
 
     @property
     def output(self) -> str:
@@ -76,7 +83,8 @@ class Program:
         self.wait()
 
     def close(self) -> None:
-        """Give back its streams. The last reader of its output may be one that it has started."""
+        """Give back its streams. Something that it has started may have its output open still."""
+        self._is_over.set()
         self._reader.join(PATIENCE)
         for stream in (self.process.stdin, self.process.stdout):
             assert stream is not None
