@@ -199,3 +199,37 @@ options:
     type: bool
     default: true
 """
+
+    RECORD = r"""
+options:
+  record:
+    description:
+      - The record of the machine that is changed, on the host that runs the task. The module writes it before it
+        changes anything in Azure, and keeps what is written there. If it cannot be written, nothing is changed.
+      - The module does not remove it. Remove RV(records) once the machine is back.
+    type: dict
+    suboptions:
+      directory:
+        description: Where records are, one file for each machine. Created if missing. No other user, apart from a group
+          that shares it, may be able to change it or a directory above it.
+        type: path
+        required: true
+      name:
+        description: The machine's name.
+        type: str
+        required: true
+      machine:
+        description: Its id, 32 hexadecimal digits, which finds its record if it has another name meanwhile.
+        type: str
+        default: ""
+  record_only:
+    description:
+      - Only write the record, so that a copy can be kept before anything is changed. With O(as_recorded), only read it.
+      - Needs O(record).
+    type: bool
+    default: false
+  as_recorded:
+    description: Restore what is written down in O(record), which it needs. Without a record nothing is changed.
+    type: bool
+    default: false
+"""

@@ -17,9 +17,12 @@ description:
     of the gateway and are changed all together in one write.
   - Each write names the version that it changes. If somebody else has changed it, or another operation is running, the
     module reads it again.
+  - With O(record) and O(record_only), it finds the members of one machine and writes them down. O(as_recorded) restores
+    what is written down.
   - Then the module waits until the gateway has drained the removed members, or reports the restored members as healthy.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.record
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
@@ -43,7 +46,7 @@ options:
     description:
       - Remove these members, the C(members) of M(foghorn.azure_events.application_gateway_member_info) for one or
         several machines.
-      - Give either this or O(restore).
+      - Give either this, O(restore), O(record_only), or O(as_recorded).
     type: list
     elements: dict
     suboptions: &records
@@ -75,7 +78,7 @@ options:
   restore:
     description:
       - Restore these members, which were removed with O(remove), for one or several machines.
-      - Give either this or O(remove).
+      - Give either this, O(remove), O(record_only), or O(as_recorded).
     type: list
     elements: dict
     suboptions: *records
@@ -142,6 +145,24 @@ remaining:
   type: list
   elements: str
   sample: []
+members:
+  description: The members that were found, in the form of O(remove).
+  returned: if O(record_only) is true, without O(as_recorded)
+  type: list
+  elements: dict
+  sample: []
+recorded:
+  description: The lines of the record. Empty without one.
+  returned: if O(record) is given
+  type: list
+  elements: str
+  sample: ['[{"kind": "address", "pool": "…", "entry": {"ipAddress": "10.0.0.4"}, "servers": ["10.0.0.4"]}]']
+records:
+  description: The files on this host that hold the record. Remove them once the machine is back, and copies before.
+  returned: if O(record) is given
+  type: list
+  elements: str
+  sample: [/var/lib/myself/removals/application_gateway_web3_0123456789abcdef0123456789abcdef.json]
 may_still_happen:
   description:
     - V(true) if Azure may have accepted the change, but its result is unknown. The pools may be changed. Absent if
@@ -167,6 +188,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import gateway
 from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.records import Record, record_arguments
 from ..module_utils.arm.task import Work, run_task, sign_in_arguments, warn
 
 
@@ -188,6 +210,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **sign_in_arguments(),
+            **record_arguments(),
             "vm_id": {"type": "str"},
             "addresses": {"type": "list", "elements": "str"},
             "pools": {"type": "list", "elements": "str"},
@@ -196,27 +219,31 @@ def main() -> None:
             "wait": {"type": "bool", "default": True},
             "wait_timeout": {"type": "float", "default": gateway.DEFAULT_WAIT},
         },
-        mutually_exclusive=[("remove", "restore")],
-        required_one_of=[("remove", "restore")],
         supports_check_mode=True,
     )
-    run_task(module, prepare, report_change)
+    record = Record(module.params, gateway.RECORD, is_dry=module.check_mode)
+
+    def report(module: AnsibleModule, outcome: gateway.GatewayChange) -> dict[str, Any]:
+        warn(module, outcome.warnings)
+        members = {"members": list(outcome.found)} if record.only and not record.back else {}
+        return {"changed": outcome.changed, "remaining": outcome.remaining, **members, **record.result()}
+
+    run_task(module, lambda module: prepare(module, record), report)
 
 
-def prepare(module: AnsibleModule) -> Work:
+def prepare(module: AnsibleModule, record: Record) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     order = gateway.read_order(module.params)
+    record.check()
 
     def work(client: ArmClient) -> gateway.GatewayChange:
+        if record.back:
+            return gateway.restore_recorded(client, order, record, module.check_mode)
+        if record.only:
+            return gateway.keep(client, order.machine, record)
         return gateway.carry_out(client, order, module.check_mode)
 
     return work
-
-
-def report_change(module: AnsibleModule, outcome: gateway.GatewayChange) -> dict[str, Any]:
-    """Put what was done into the result."""
-    warn(module, outcome.warnings)
-    return {"changed": outcome.changed, "remaining": outcome.remaining}
 
 
 if __name__ == "__main__":

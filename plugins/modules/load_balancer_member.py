@@ -14,11 +14,13 @@ description:
   - Removes a VM, or an instance of a uniform scale set, from backend pools of Azure load balancers, or sets its
     C(adminState) in them to V(Down).
   - Returns the removed members in RV(before). With O(restore), exactly these are restored.
+  - With O(record), the module writes these members down before it removes them, and O(as_recorded) restores them.
   - It supports members by network interface, by the network model of an instance, and by address.
   - Each write says which version it changes. If somebody else was faster, or another operation is under way, it reads
     again.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.record
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
@@ -43,11 +45,12 @@ options:
     choices: [membership, admin_state]
     default: membership
   remove:
-    description: Remove the VM. Give either this or O(restore).
+    description: Remove the VM. Give either this, O(restore), or O(as_recorded).
     type: bool
     default: false
   restore:
-    description: Restore these records, the RV(before) of an earlier task. Give either this or O(remove=true).
+    description: Restore these records, the RV(before) of an earlier task. Give either this, O(remove=true), or
+      O(as_recorded).
     type: list
     elements: dict
     suboptions:
@@ -129,7 +132,7 @@ RETURN = r"""
 before:
   description:
     - The records of the removed members, or in check mode of the members to remove, for O(restore).
-    - Empty with O(restore), and if the VM was in none of the pools.
+    - Empty with O(restore) and O(as_recorded), and if the VM was in none of the pools.
   returned: success, and when it failed after a change
   type: list
   elements: dict
@@ -141,6 +144,18 @@ before:
         /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Network/networkInterfaces/web-3-nic
       interface: ""
       ip_configuration: ipconfig1
+recorded:
+  description: The lines of the record. Empty without one.
+  returned: if O(record) is given
+  type: list
+  elements: str
+  sample: ['[{"kind": "interface", "pool": "…", "resource": "…", "interface": "", "ip_configuration": "ipconfig1"}]']
+records:
+  description: The files on this host that hold the record. Remove them once the machine is back, and copies before.
+  returned: if O(record) is given
+  type: list
+  elements: str
+  sample: [/var/lib/myself/removals/azure_load_balancer_web3_0123456789abcdef0123456789abcdef.json]
 may_still_happen:
   description:
     - V(true) if Azure may have accepted the change, but its result is unknown. The pools may be changed. Absent if
@@ -166,6 +181,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import membership
 from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.records import Record, record_arguments
 from ..module_utils.arm.task import Work, run_task, sign_in_arguments, warn
 
 
@@ -174,6 +190,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **sign_in_arguments(),
+            **record_arguments(),
             "vm_id": {"type": "str"},
             "pools": {"type": "list", "elements": "str"},
             "method": {"type": "str", "default": membership.MEMBERSHIP, "choices": list(membership.METHODS)},
@@ -195,23 +212,24 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    run_task(module, prepare, report_membership)
+    record = Record(module.params, membership.RECORD, is_dry=module.check_mode)
+
+    def report(module: AnsibleModule, outcome: membership.MembershipChange) -> dict[str, Any]:
+        warn(module, outcome.warnings)
+        return {"changed": outcome.changed and not record.only, "before": outcome.before, **record.result()}
+
+    run_task(module, lambda module: prepare(module, record), report)
 
 
-def prepare(module: AnsibleModule) -> Work:
+def prepare(module: AnsibleModule, record: Record) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     order = membership.read_order(module.params)
+    record.check()
 
     def work(client: ArmClient) -> membership.MembershipChange:
-        return membership.carry_out(client, order, module.check_mode)
+        return membership.carry_out(client, order, module.check_mode or record.only, record)
 
     return work
-
-
-def report_membership(module: AnsibleModule, outcome: membership.MembershipChange) -> dict[str, Any]:
-    """Put what was done into the result."""
-    warn(module, outcome.warnings)
-    return {"changed": outcome.changed, "before": outcome.before}
 
 
 if __name__ == "__main__":

@@ -15,17 +15,24 @@ description:
     probe decides about health, an instance that was taken out of rotation is unhealthy too, and Azure replaces it after
     the grace period (10 minutes, unless its model differs).
   - Suspend the repairs before a drain that may take that long, and resume them after it.
+  - With O(record), repairs that are suspended for one machine are resumed only if no other machine has a record of the
+    same scale set in the same directory. Repairs that somebody else has suspended stay suspended.
   - The module does not turn repairs on or off in the scale set's model. If they are off, it does nothing.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
-  - foghorn.azure_events.azure.scale_set
+  - foghorn.azure_events.azure.record
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
-  state:
-    description: Whether repairs run or are suspended.
+  resource_group:
+    description: The resource group. Required, unless O(as_recorded=true).
     type: str
-    required: true
+  name:
+    description: The name of the scale set. Required, unless O(as_recorded=true).
+    type: str
+  state:
+    description: Whether repairs run or are suspended. Required, unless O(as_recorded=true).
+    type: str
     choices: [running, suspended]
 attributes:
   check_mode:
@@ -68,7 +75,7 @@ EXAMPLES = r"""
 RETURN = r"""
 id:
   description: The id of the scale set.
-  returned: success, and when it failed after a change
+  returned: success if a scale set was asked for, and when it failed after a change
   type: str
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
@@ -76,14 +83,28 @@ before:
   description:
     - The state before the task. C(state) is V(running), V(suspended), V(off) if the model has no repairs, or V(unknown)
       if Azure does not show it, as for flexible scale sets.
-  returned: success, and when it failed after a change
+  returned: success if a scale set was asked for, and when it failed after a change
   type: dict
   sample: {state: running}
 after:
   description: The state after the task, or in check mode the expected one, in the same form.
-  returned: success, and when it failed after a change
+  returned: success if a scale set was asked for, and when it failed after a change
   type: dict
   sample: {state: suspended}
+recorded:
+  description: The lines of the record. Empty without one.
+  returned: if O(record) is given
+  type: list
+  elements: str
+  sample:
+    - >-
+      /subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/shop/providers/microsoft.compute/virtualmachinescalesets/web
+records:
+  description: The files on this host that hold the record. Remove them once the machine is back, and copies before.
+  returned: if O(record) is given
+  type: list
+  elements: str
+  sample: [/var/lib/myself/removals/suspended_repairs_web3_0123456789abcdef0123456789abcdef]
 may_still_happen:
   description:
     - V(true) if Azure may have accepted the change, but its result is unknown. The repairs may be suspended or resumed.
@@ -110,6 +131,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.arm import repairs
 from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import read_name
+from ..module_utils.arm.records import Record, record_arguments
 from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments, warn
 
 
@@ -118,22 +140,35 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **sign_in_arguments(),
-            "resource_group": {"type": "str", "required": True},
-            "name": {"type": "str", "required": True},
-            "state": {"type": "str", "required": True, "choices": list(repairs.STATES)},
+            **record_arguments(),
+            "resource_group": {"type": "str"},
+            "name": {"type": "str"},
+            "state": {"type": "str", "choices": list(repairs.STATES)},
         },
+        mutually_exclusive=[("state", "as_recorded")],
+        required_if=[("as_recorded", False, ("resource_group", "name", "state"))],
         supports_check_mode=True,
     )
-    run_task(module, prepare, report_repairs)
+    record = Record(module.params, repairs.RECORD, ending="", is_dry=module.check_mode)
+
+    def report(module: AnsibleModule, outcome: repairs.RepairsChange | None) -> dict[str, Any]:
+        return {**(report_repairs(module, outcome) if outcome else {"changed": False}), **record.result()}
+
+    run_task(module, lambda module: prepare(module, record), report)
 
 
-def prepare(module: AnsibleModule) -> Work:
+def prepare(module: AnsibleModule, record: Record) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
-    options = module.params
-    group, name = read_name(options, "resource_group"), read_name(options, "name")
+    options, is_dry = module.params, module.check_mode or record.only
+    record.check()
+    scale_set = None if record.back else (read_name(options, "resource_group"), read_name(options, "name"))
 
-    def work(client: ArmClient) -> repairs.RepairsChange:
-        return repairs.set_state(client, group, name, options["state"], module.check_mode)
+    def work(client: ArmClient) -> repairs.RepairsChange | None:
+        if scale_set is not None and not record.is_wanted:
+            return repairs.set_state(client, *scale_set, options["state"], is_dry)
+        if scale_set is None or options["state"] == repairs.RUNNING:
+            return repairs.resume_recorded(client, record, is_dry, scale_set)
+        return repairs.suspend_recorded(client, *scale_set, record, is_dry)
 
     return work
 
@@ -142,7 +177,7 @@ def report_repairs(module: AnsibleModule, outcome: repairs.RepairsChange) -> dic
     """Put what was done into the result."""
     warn(module, outcome.warnings)
     return {
-        "changed": outcome.changed,
+        "changed": outcome.changed and not module.params["record_only"],
         "id": outcome.scale_set_id,
         **before_and_after(module, {"state": outcome.before}, {"state": outcome.after}),
     }

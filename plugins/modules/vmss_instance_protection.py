@@ -13,27 +13,28 @@ author:
 description:
   - Protects instances of a uniform virtual machine scale set from scale-in, or from all actions on the scale set,
     including automatic repairs and upgrades of the model.
+  - With O(record), the module writes down which instances it protects from actions of their scale set. Instances that
+    were protected before stay so with O(as_recorded).
   - The protection does not prevent actions on a single instance, such as its deletion, and does not prevent Azure's
     host maintenance.
   - Members of flexible scale sets cannot be protected. Use a management lock to prevent their deletion.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.record
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   resource_group:
-    description: The resource group.
+    description: The resource group. Required, unless O(as_recorded=true).
     type: str
-    required: true
   scale_set:
-    description: The name of the uniform scale set.
+    description: The name of the uniform scale set. Required, unless O(as_recorded=true).
     type: str
-    required: true
   instances:
-    description: Ids of instances (V(3)), or their names in scheduled events (V(web_3)).
+    description: Ids of instances (V(3)), or their names in scheduled events (V(web_3)). Required, unless
+      O(as_recorded=true).
     type: list
     elements: str
-    required: true
   scale_in:
     description:
       - Whether the instances are protected from scale-in by autoscale.
@@ -41,7 +42,8 @@ options:
     type: bool
   scale_set_actions:
     description:
-      - Whether the instances are protected from actions of their scale set, including scale-in.
+      - Whether the instances are protected from actions of their scale set, including scale-in. With O(record), only
+        V(true).
       - If not set, this stays as it is.
     type: bool
 attributes:
@@ -82,13 +84,13 @@ EXAMPLES = r"""
 RETURN = r"""
 id:
   description: The id of the scale set.
-  returned: success
+  returned: success if a scale set was asked for
   type: str
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
 instances:
   description: The instances, by the given names. After a failure, those that were changed before it.
-  returned: success, and when it failed after the first was changed
+  returned: success if a scale set was asked for, and when it failed after the first was changed
   type: list
   elements: dict
   sample:
@@ -109,6 +111,18 @@ instances:
     after:
       description: Its protection after the task, or in check mode the expected one.
       type: dict
+recorded:
+  description: The lines of the record. Empty without one.
+  returned: if O(record) is given
+  type: list
+  elements: str
+  sample: ['["00000000-0000-0000-0000-000000000001", "shop", "web", "1"]']
+records:
+  description: The files on this host that hold the record. Remove them once the machine is back, and copies before.
+  returned: if O(record) is given
+  type: list
+  elements: str
+  sample: [/var/lib/myself/removals/instance_protection_web3_0123456789abcdef0123456789abcdef.json]
 may_still_happen:
   description:
     - V(true) if Azure may have accepted the change, but its result is unknown. The instances may be changed. Absent if
@@ -135,7 +149,9 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.arm import protection
 from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import read_name
+from ..module_utils.arm.records import Record, record_arguments
 from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.scheduled_events.errors import OptionError
 
 
 def main() -> None:
@@ -143,25 +159,37 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **sign_in_arguments(),
-            "resource_group": {"type": "str", "required": True},
-            "scale_set": {"type": "str", "required": True},
-            "instances": {"type": "list", "elements": "str", "required": True},
+            **record_arguments(),
+            "resource_group": {"type": "str"},
+            "scale_set": {"type": "str"},
+            "instances": {"type": "list", "elements": "str"},
             **{part: {"type": "bool"} for part in protection.PARTS},
         },
+        required_if=[("as_recorded", False, ("resource_group", "scale_set", "instances"))],
         supports_check_mode=True,
     )
-    run_task(module, prepare, report_protection)
+    record = Record(module.params, protection.RECORD, is_dry=module.check_mode)
+
+    def report(module: AnsibleModule, outcome: protection.ProtectionChange | None) -> dict[str, Any]:
+        return {**(report_protection(module, outcome) if outcome else {"changed": False}), **record.result()}
+
+    run_task(module, lambda module: prepare(module, record), report)
 
 
-def prepare(module: AnsibleModule) -> Work:
+def prepare(module: AnsibleModule, record: Record) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
-    options = module.params
+    options, is_dry = module.params, module.check_mode or record.only
+    record.check()
+    if record.back:
+        return lambda client: protection.unprotect_recorded(client, record, is_dry)
     desired = protection.read_desired_state(options)
+    if record.is_wanted and desired != {"scale_set_actions": True}:
+        raise OptionError("record: is for scale_set_actions=true alone. To undo that, set as_recorded=true")
     group, name = read_name(options, "resource_group"), read_name(options, "scale_set")
     instances = protection.read_instances(name, options["instances"])
 
     def work(client: ArmClient) -> protection.ProtectionChange:
-        return protection.protect(client, group, name, instances, desired, module.check_mode)
+        return protection.protect(client, group, name, instances, desired, is_dry, record)
 
     return work
 
@@ -169,7 +197,7 @@ def prepare(module: AnsibleModule) -> Work:
 def report_protection(module: AnsibleModule, outcome: protection.ProtectionChange) -> dict[str, Any]:
     """Put what was done into the result."""
     report: dict[str, Any] = {
-        "changed": outcome.changed,
+        "changed": outcome.changed and not module.params["record_only"],
         "id": outcome.scale_set_id,
         "instances": list(outcome.instances),
     }

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
 
 from ..module_utils.scheduled_events.text import plain
 
@@ -24,3 +25,22 @@ def fail_if_unreachable(run: Callable[[], dict[str, Any]], doing: str) -> dict[s
     except AnsibleConnectionFailure as error:
         said = "The machine could not be reached while it was %s: %s" % (doing, plain(str(error)))
         return {"failed": True, "changed": False, "msg": said}
+
+
+class ReachableAction(ActionBase):
+    """Runs the module of its name, often on another host than the one that it is about. A lost host is a failure."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _supports_async = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Run it."""
+        begun: dict[str, Any] = super().run(tmp, task_vars)
+        wraps = bool(self._task.async_val)
+        try:
+            return {**begun, **self._execute_module(task_vars=task_vars, wrap_async=wraps)}
+        except AnsibleConnectionFailure as error:
+            where = self._task.delegate_to or (task_vars or {}).get("inventory_hostname")
+            said = "%s could not be reached to ask Azure: %s" % (where, plain(str(error)))
+            return {"failed": True, "changed": False, "msg": said}

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..scheduled_events.deadline import Deadline
@@ -50,10 +50,13 @@ from .ip_configurations import (
     lower,
 )
 from .members import by_resource, edit, put_back, take_out
+from .records import Record
 
 GATEWAY_API_VERSION = "2026-03-01"
 
 KINDS = (INTERFACE, INSTANCE, ADDRESS)
+RECORD = "application_gateway"
+"""The kind of the records."""
 DEFAULT_WAIT = 300.0  # seconds
 
 _POOL = re.compile(
@@ -120,6 +123,8 @@ class GatewayChange(NamedTuple):
     remaining: list[str]
     """The addresses or names that the gateway is still draining."""
     warnings: tuple[str, ...] = ()
+    found: tuple[Json, ...] = ()
+    """What `keep` has seen."""
 
 
 def read_search(options: Mapping[str, Any]) -> GatewaySearch:
@@ -141,19 +146,53 @@ def read_order(options: Mapping[str, Any]) -> GatewayOrder:
     :raises OptionError: on the first that is wrong
     """
     machine = _read_machine(options)
-    remove, restore = options.get("remove"), options.get("restore")
-    if (remove is None) == (restore is None):
+    remove, restore, is_by_record = options.get("remove"), options.get("restore"), bool(options.get("as_recorded"))
+    is_found = bool(options.get("record_only")) and not is_by_record
+    if [remove is not None, restore is not None, is_by_record, is_found].count(True) != 1:
         raise OptionError(
-            "remove, restore: give exactly one, with the members that application_gateway_member_info returned"
+            "remove, restore, as_recorded, record_only: give exactly one of them, the first two with the members that "
+            "application_gateway_member_info returned; or the last two"
         )
     if options["wait_timeout"] < 0:
         raise OptionError("wait_timeout: %g is less than 0 seconds" % options["wait_timeout"])
-    option = "remove" if restore is None else "restore"
-    records = tuple(_read_record(option, record) for record in options[option])
+    if is_found:
+        return GatewayOrder(read_search(options), (), True, False, 0)
+    option = "restore" if remove is None else "remove"
+    records = tuple(_read_record(option, record) for record in options.get(option) or ())
     for record in records:
         if machine.pools is not None and record["pool"].lower() not in lower(machine.pools):
             raise OptionError("%s: %s is not one of pools, and is left alone" % (option, record["pool"]))
-    return GatewayOrder(machine, records, restore is None, bool(options["wait"]), options["wait_timeout"])
+    return GatewayOrder(machine, records, remove is not None, bool(options["wait"]), options["wait_timeout"])
+
+
+def keep(client: ArmClient, search: GatewaySearch, record: Record) -> GatewayChange:
+    """Write down in which pools the machine is, and change nothing.
+
+    :raises OptionError: if that cannot be written
+    :raises ArmError: if Azure refuses or fails
+    """
+    found = find(client, search)
+    record.add_values(found, _identify)
+    return GatewayChange(False, [], found=tuple(found))
+
+
+def restore_recorded(client: ArmClient, order: GatewayOrder, record: Record, dry_run: bool = False) -> GatewayChange:
+    """Restore what is written down.
+
+    :raises OptionError: if that cannot be read
+    :raises ArmError: as `carry_out`
+    :raises Unfinished: as `carry_out`
+    """
+    records = tuple(_read_record("record", one) for one in record.values())
+    if record.only or not records:
+        return GatewayChange(False, [])
+    return carry_out(client, order._replace(records=records), dry_run)
+
+
+def _identify(record: Json) -> Hashable:
+    """What tells a member from another one, however it was when it was seen."""
+    parts = ("kind", "pool", "resource", "interface", "ip_configuration")
+    return (*(str(record.get(part) or "").lower() for part in parts), _server_of(record.get("entry") or {}).lower())
 
 
 def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> GatewayChange:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
@@ -48,11 +48,14 @@ from .members import (
     put_back,
     take_out,
 )
+from .records import Record
 
 MEMBERSHIP, ADMIN_STATE = "membership", "admin_state"
 METHODS = (MEMBERSHIP, ADMIN_STATE)
 KINDS = (INTERFACE, INSTANCE, ADDRESS, ADMIN_STATE)
 _ADMIN_STATES = ("None", "Up", DOWN)
+RECORD = "azure_load_balancer"
+"""The kind of the records."""
 _POOL = re.compile(GROUP + r"/Microsoft\.Network/loadBalancers/[^/?#]+/backendAddressPools/[^/?#]+\Z", re.IGNORECASE)
 
 
@@ -67,7 +70,7 @@ class MemberSearch(NamedTuple):
 
 
 class Order(NamedTuple):
-    """The wanted change: one of the two is None."""
+    """The wanted change: one of the two is None, or both, if the record says what is restored."""
 
     remove: MemberSearch | None
     restore: tuple[Json, ...] | None
@@ -102,12 +105,14 @@ def read_order(options: Mapping[str, Any]) -> Order:
 
     :raises OptionError: on the first that is wrong
     """
-    restore = options.get("restore")
-    if bool(options.get("remove")) == (restore is not None):
+    restore, is_by_record = options.get("restore"), bool(options.get("as_recorded"))
+    if [bool(options.get("remove")), restore is not None, is_by_record].count(True) != 1:
         raise OptionError(
-            "remove, restore: give exactly one: remove=true, or restore with the members that were removed. "
-            "To only read, use load_balancer_member_info"
+            "remove, restore, as_recorded: give exactly one: remove=true, restore with the members that were removed, "
+            "or as_recorded=true with their record. To only read, use load_balancer_member_info"
         )
+    if is_by_record:
+        return Order(None, None)
     if restore is None:
         return Order(read_search(options), None)
     vm_id, pools = options.get("vm_id"), _read_pools(options.get("pools"))
@@ -120,18 +125,24 @@ def read_order(options: Mapping[str, Any]) -> Order:
     return Order(None, records, vm_id)
 
 
-def carry_out(client: ArmClient, order: Order, dry_run: bool = False) -> MembershipChange:
+def carry_out(client: ArmClient, order: Order, dry_run: bool = False, record: Record | None = None) -> MembershipChange:
     """Remove or restore.
 
     :param dry_run: decide, but change nothing
-    :raises OptionError: if a record to be restored belongs to another VM than the one that was named
+    :param record: where what was found is written down first, and what says what is restored
+    :raises OptionError: if a record to be restored belongs to another VM than the one that was named, or if none can be
+        written or read
     :raises Unfinished: if Azure refuses or fails after a change was made. Changes that were made before stay: the same
         order may be carried out again. If one record cannot be restored, the others are
     :raises ArmError: if Azure refuses or fails before that
     """
+    if order.remove is None and order.restore is None and record is not None:
+        order = Order(None, tuple(_read_record(one) for one in record.values()))
     if order.remove is None:
         return _restore(client, order, dry_run)
     before = find(client, order.remove)
+    if record is not None and record.is_wanted:
+        record.add_values(before, _identify)
     if not dry_run:
         _remove(client, before)
     return MembershipChange(bool(before), before)
@@ -157,6 +168,12 @@ def _read_record(record: Mapping[str, Any]) -> Json:
     if kind == ADDRESS and not record.get("entry"):
         raise OptionError("restore: entry is missing. Give the entry as the pool had it")
     return {key: value for key, value in record.items() if value is not None}
+
+
+def _identify(record: Json) -> Hashable:
+    """What tells a membership from another one, however it was when it was seen."""
+    parts = ("kind", "pool", "resource", "interface", "ip_configuration", "address")
+    return (*(str(record.get(part) or "").lower() for part in parts), address_of(record.get("entry") or {}))
 
 
 def find(client: ArmClient, search: MemberSearch) -> list[Json]:

@@ -12,13 +12,16 @@ Source: https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-mac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from .answers import Json
 from .client import POLL_INTERVAL, ArmClient, Permission, reporting
 from .errors import ArmError
+from .ip_configurations import GROUP
 from .permissions import READ_SCALE_SETS
+from .records import Record
 
 KIND = "virtualMachineScaleSets"
 SERVICE = "AutomaticRepairs"
@@ -32,7 +35,11 @@ OFF = "off"
 UNKNOWN = "unknown"
 """The set's model has them, and Azure does not show whether they are suspended: a flexible set has no instance view."""
 STATES = (RUNNING, SUSPENDED)
+RECORD = "suspended_repairs"
+"""The kind of the records: each line is the id of a scale set, in lower case."""
 _ACTIONS = {RUNNING: "Resume", SUSPENDED: "Suspend"}
+
+_SET_ID = re.compile(GROUP + r"/microsoft\.compute/virtualmachinescalesets/[^/?#]+\Z", re.IGNORECASE)
 
 READ_VIEW = Permission("Microsoft.Compute/virtualMachineScaleSets/instanceView/read", "Reader")
 SET_STATE = Permission(
@@ -59,9 +66,69 @@ def set_state(client: ArmClient, resource_group: str, name: str, state: str, dry
     :raises Unfinished: if it was set, and Azure does not show it within the time limit
     :raises ArmError: if that fails
     """
+    return _set_state(client, client.compute_id(resource_group, KIND, name), state, dry_run)
+
+
+def suspend_recorded(
+    client: ArmClient, resource_group: str, name: str, record: Record, dry_run: bool = False
+) -> RepairsChange:
+    """Suspend the automatic repairs of a scale set for a machine, and write down that it needs that.
+
+    Repairs that are suspended for another machine stay so for this one as well; those that somebody else has suspended
+    are somebody else's.
+
+    :raises OptionError: if that cannot be written, and nothing was changed then
+    :raises Unfinished: as `set_state`
+    :raises ArmError: as `set_state`
+    """
+    line = client.compute_id(resource_group, KIND, name).lower()
+
+    def keep(before: str) -> None:
+        # Of a flexible set nobody sees who has suspended them.
+        is_ours = before in (RUNNING, UNKNOWN) or (before == SUSPENDED and record.is_needed_by_others(line))
+        if is_ours:
+            record.add(line)
+
+    record.read()
+    return _set_state(client, client.compute_id(resource_group, KIND, name), SUSPENDED, dry_run, keep)
+
+
+def resume_recorded(
+    client: ArmClient, record: Record, dry_run: bool = False, scale_set: tuple[str, str] | None = None
+) -> RepairsChange | None:
+    """Let those repairs go on that were suspended for the machine, unless another one needs them suspended.
+
+    :param scale_set: resource group and name of a set that may not be written down, because the record is lost
+    :returns: the last change; None if nothing was to be changed
+    :raises OptionError: if the record cannot be read
+    :raises Unfinished: as `set_state`
+    :raises ArmError: as `set_state`
+    """
+    lines = list(dict.fromkeys(record.read()))
+    for line in lines:
+        if not _SET_ID.match(line):
+            record.checked(None, str)
+    if scale_set is not None:
+        lines = list(dict.fromkeys([*lines, client.compute_id(scale_set[0], KIND, scale_set[1]).lower()]))
+    record.end()
+    done: RepairsChange | None = None
+    for line in lines:
+        if not record.is_needed_by_others(line):
+            done = _set_state(client, line, RUNNING, dry_run)
+    return done
+
+
+def _set_state(
+    client: ArmClient,
+    path: str,
+    state: str,
+    dry_run: bool = False,
+    keep: Callable[[str], None] = lambda _before: None,
+) -> RepairsChange:
     client.need_compute(SINCE, "suspending and resuming automatic repairs")
-    path = client.compute_id(resource_group, KIND, name)
+    name = path.rpartition("/")[2]
     before = _find_state(client, path)
+    keep(before)
     if before in (state, OFF):
         return RepairsChange(False, path, before, before, _warnings(name, state, before))
     outcome = RepairsChange(True, path, before, state, _warnings(name, state, before))

@@ -231,3 +231,34 @@ def test_given_machines_that_say_which_vm_they_are_when_removed_then_azure_shows
     assert "that this VM has the private address 127.0.79.48. Set load_balancer_removal_azure_vm_id" in run.output
     recap = [line for line in run.output.splitlines() if line.startswith("127.0.79.")]
     assert ["failed=0" in line for line in recap] == [True, False], run.output
+
+
+def test_given_a_lost_host_that_asks_azure_when_a_machine_is_removed_then_it_is_named_and_other_methods_are_tried(
+    controller: Callable[..., Controller], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nowhere").touch()
+    monkeypatch.setenv("FLEET_DOWN", str(tmp_path))
+    variables = {
+        "load_balancer_removal_methods": ["azure_load_balancer", "application_gateway", "health_probe"],
+        "load_balancer_removal_azure_vm_id": VM,
+        "load_balancer_removal_azure_host": "nowhere",
+        "load_balancer_removal_state_directory": f"{tmp_path}/state",
+        "load_balancer_removal_health_probe_file": f"{tmp_path}/out_of_rotation",
+    }
+    # Of an inventory: what an include names is not known to Ansible before a host is.
+    hosts = [
+        {"ansible.builtin.add_host": {"name": "nowhere"}},
+        {"ansible.builtin.add_host": {"name": "machine", **variables}},
+    ]
+    role = {"name": "Role", "ansible.builtin.include_role": {"name": ROLE}}
+    plays = [
+        {"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": hosts},
+        {"hosts": "machine", "gather_facts": False, "ignore_unreachable": True, "tasks": [role]},
+    ]
+
+    run = controller(arm={}).run_playbook(plays)
+
+    assert run.code == 2, run.output
+    assert "azure_load_balancer: Record which pools it leaves: nowhere could not be reached to ask Azure" in run.output
+    assert "application_gateway: Record which pools of gateways it leaves: nowhere could not be reached" in run.output
+    assert (tmp_path / "out_of_rotation").exists()

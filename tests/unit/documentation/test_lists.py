@@ -88,7 +88,7 @@ def methods() -> set[str]:
     [
         (
             "tasks/methods",
-            {path.name for path in (ROLE / "tasks" / "methods").iterdir() if path.is_dir()},
+            {path.stem for path in (ROLE / "tasks" / "methods").iterdir()},
         ),
         (
             "README.md",

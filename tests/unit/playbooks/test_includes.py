@@ -54,3 +54,9 @@ def test_given_an_include_that_is_repeated_then_it_is_by_numbers_that_are_equal_
 
 def test_there_are_includes_to_check() -> None:
     assert any(loops())
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.parent.name in ("methods", "orders")], ids=str)
+def test_given_a_file_that_an_expression_names_then_it_imports_none(path: Path) -> None:
+    # To find it, Ansible would evaluate that expression without the variables of hosts.
+    assert "import_tasks" not in path.read_text(encoding="utf-8")

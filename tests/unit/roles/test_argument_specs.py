@@ -21,6 +21,33 @@ def entry_points(role: str) -> dict[str, Any]:
     return entries
 
 
+ONLY_OUT = {"__load_balancer_removal_way == 'out'", "__graceful_shutdown_way == 'stop'"}
+"""The conditions of tasks in a file of both ways that are not for the way back."""
+
+
+def tasks_of(path: Path, seen: set[Path]) -> Iterator[str]:
+    """Yield the text of each task of the way back that begins in a file, and of those that it includes."""
+    if path in seen:
+        return
+    seen.add(path)
+    pending = list(yaml.safe_load(path.read_text(encoding="utf-8")))
+    while pending:
+        task = pending.pop()
+        when = task.get("when", [])
+        if ONLY_OUT.intersection(when if isinstance(when, list) else [str(when)]):
+            continue
+        for section in ("block", "rescue", "always"):
+            pending += task.pop(section, [])
+        yield yaml.safe_dump(task)
+        for key in ("ansible.builtin.include_tasks", "ansible.builtin.import_tasks"):
+            # Where an expression chooses, it may be any that it names.
+            named = str(task.get(key, ""))
+            for name in re.findall(r"'(\w+[.]yml)'", named) or [re.sub(r"{{.*?}}", "*", named)]:
+                up = path.parents[1] if name.startswith("../") else path.parent
+                for included in sorted(up.glob(name.removeprefix("../"))) if name else ():
+                    yield from tasks_of(included, seen)
+
+
 def read_by_restore(role: str) -> set[str]:
     """Return the variables that the way back refers to, in its tasks or through the role's own variables."""
 
@@ -29,14 +56,8 @@ def read_by_restore(role: str) -> set[str]:
 
     path = ROLES / role / "vars" / "main.yml"
     through = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
-    files = list((ROLES / role / "tasks").rglob("*.yml"))
-    tasks = [path for path in files if path.stem.endswith("restore")]
-    # And what these include from above them, or by an expression that names it.
-    text = "".join(path.read_text(encoding="utf-8") for path in tasks)
-    named = [path for path in files if "/%s\n" % path.name in text or "'%s'" % path.name in text]
-    tasks += [path for path in named if path not in tasks]
     found: set[str] = set()
-    pending = [word for path in tasks for word in words(path.read_text(encoding="utf-8"))]
+    pending = [word for text in tasks_of(ROLES / role / "tasks" / "restore.yml", set()) for word in words(text)]
     while pending:
         word = pending.pop()
         if word not in found:

@@ -72,10 +72,14 @@ ACTIONS = {"imds": ["maintenance_watch"], "": ["maintenance_step", "wait_until",
 ON_WINDOWS = {"imds": ["win_scheduled_event_approve", "win_scheduled_events_info"]}
 # These run on the host, and an action adds what only the controller knows.
 WRAPPED = [
+    "application_gateway_member",
     "health_probe_file",
+    "load_balancer_member",
     "ordered_services",
     "rotation_claim",
     "rotation_claim_info",
+    "vmss_automatic_repairs",
+    "vmss_instance_protection",
     "vmss_rolling_upgrade",
     "vmss_terminate_notification",
 ]

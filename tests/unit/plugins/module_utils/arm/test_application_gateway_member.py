@@ -293,9 +293,9 @@ RECORD = {"kind": "address", "pool": POOL + "apps", "entry": {"ipAddress": "10.0
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "remove, restore: give exactly one"),
+        ({}, "give exactly one"),
         ({"vm_id": "web-3", "remove": [RECORD]}, "vm_id: 'web-3' is not the id of a VM"),
-        ({"remove": [RECORD], "restore": [RECORD]}, "remove, restore: give exactly one"),
+        ({"remove": [RECORD], "restore": [RECORD]}, "give exactly one"),
         ({"remove": [RECORD], "pools": [POOL + "spare"]}, "remove: .* is not one of pools"),
         ({"remove": [RECORD], "wait_timeout": -1.0}, "wait_timeout: -1 is less than 0"),
         ({"restore": [{**RECORD, "kind": "admin_state"}]}, "restore: kind 'admin_state'"),
