@@ -13,7 +13,7 @@ import yaml
 PLAYBOOKS = Path(__file__).resolve().parents[3] / "playbooks"
 DIRECTORIES = ("handle_events", "handle_os_upgrades", "redeploy_early")
 # Each run sets these for a host, or for all, before it reads them.
-SET_ANYWAY = {"__handle_events_kept", "__handle_events_returned", "__handle_events_whom"}
+SET_ANYWAY = {"__handle_events_kept", "__handle_events_whom"}
 
 
 def facts_of(content: Any) -> Iterator[str]:
