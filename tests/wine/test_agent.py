@@ -267,5 +267,16 @@ def test_given_what_windows_has_not_when_the_configuration_is_checked_then_it_is
     assert said in checked.output
 
 
+def test_given_a_time_zone_when_it_has_a_name_then_it_is_refused_and_an_offset_is_taken(agent: Make) -> None:
+    def check(zone: str) -> Any:
+        window = {"from": "22:00", "to": "05:00", "time_zone": zone}
+        checked = agent(policies=[{"drain": [{"pause": 1}], "approve_between": [window]}]).run("check-config")
+        return checked.process.returncode, "approve_between[0].time_zone: expected UTC, +02:00" in checked.output
+
+    # Wine finds the zones of Linux below the current drive, as Windows would find those of any user.
+    assert check("Europe/Berlin") == (3, True)
+    assert check("+02:00") == (0, False)
+
+
 def test_given_the_program_when_asked_then_it_says_where_it_looks(program: Any) -> None:
     assert windows(DATA / "agent.json") in run(PYTHON, "-IS", program, "help").output

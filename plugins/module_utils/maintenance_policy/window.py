@@ -15,7 +15,7 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MINUTES_OF_A_DAY = 1440
 
 _TIME_OF_DAY = re.compile(r"(?:([01][0-9]|2[0-3]):([0-5][0-9])|24:00)\Z")
-_ZONE = "UTC, +02:00 or a name like Europe/Berlin, with tzdata installed here"
+_ZONE = "UTC, +02:00 or a name like Europe/Berlin, on Linux with tzdata"
 _FIRST_DAY = 3  # 1970 began on a Thursday.
 
 
@@ -44,15 +44,15 @@ class Window(NamedTuple):
         )
 
 
-def read_windows(section: Section, name: str, directories: Sequence[str] = ()) -> Tuple[Window, ...]:
+def read_windows(section: Section, name: str, directories: Optional[Sequence[str]] = None) -> Tuple[Window, ...]:
     """Read a list of them. What is wrong with it is noted in the section.
 
-    :param directories: where time zones are found; without any, one that is unknown here is taken
+    :param directories: where time zones are found; None to take one that is unknown here
     """
     return tuple(_read_window(each, directories) for each in section.sections(name))
 
 
-def _read_window(section: Section, directories: Sequence[str]) -> Window:
+def _read_window(section: Section, directories: Optional[Sequence[str]]) -> Window:
     # Imported here to save the agent's memory: most policies may approve at any time.
     from .zones import UTC, is_known, read_zone
 
@@ -64,7 +64,7 @@ def _read_window(section: Section, directories: Sequence[str]) -> Window:
     zone: Optional[str] = UTC
     if section.has("time_zone"):
         zone = read_zone(section.content["time_zone"])
-        if zone is None or (directories and not is_known(zone, directories)):
+        if zone is None or (directories is not None and not is_known(zone, directories)):
             section.mistake("time_zone", section.content["time_zone"], _ZONE)
     return Window(tuple(DAYS.index(day) for day in days or DAYS), begins, ends, zone or UTC)
 

@@ -14,7 +14,12 @@ from bisect import bisect_right
 from datetime import date
 from typing import Any, Match, NamedTuple, Optional, Sequence, Tuple
 
-DIRECTORIES = ("/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo", "/etc/zoneinfo")
+# Windows has no such files, and finds these paths below the root of a drive, where any user may put some.
+DIRECTORIES: Sequence[str] = (
+    ("/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo", "/etc/zoneinfo")
+    if os.name == "posix"
+    else ()
+)
 UTC = "UTC"
 
 _MINUTES_OF_A_DAY = 1440

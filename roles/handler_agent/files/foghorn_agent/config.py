@@ -355,7 +355,7 @@ def _parse_windows(section: Section, knows_zones: bool) -> Tuple[Window, ...]:
     # Imported here: most policies may approve at any time.
     from foghorn_core.maintenance_policy.zones import DIRECTORIES
 
-    return read_windows(section, "approve_between", DIRECTORIES if knows_zones else ())
+    return read_windows(section, "approve_between", DIRECTORIES if knows_zones else None)
 
 
 def _parse_rule(section: Section, margin: float, knows_zones: bool) -> Rule:
