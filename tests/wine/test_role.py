@@ -7,8 +7,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -122,6 +124,35 @@ def test_given_a_windows_machine_when_the_role_runs_then_the_agent_is_there_and_
     assert not PROGRAMS.exists()
     assert recap(play(handler_agent_state="absent"))["changed"] == 0
     assert list((tmp_path / "temp").iterdir()) == []
+
+
+def test_given_a_newer_python_when_the_role_runs_again_then_the_service_runs_on_it(
+    play: Play, azure: Simulator, tmp_path: Path
+) -> None:
+    newer = tmp_path / "newer.zip"
+    shutil.copyfile(ARCHIVE, newer)
+    with zipfile.ZipFile(newer, "a") as archive:
+        archive.writestr("NEWS.txt", "a fault less")
+    port = free_port()
+    variables: dict[str, Any] = {
+        "handler_agent_imds": {"endpoint": azure.imds["win"]},
+        "handler_agent_listen": [{"address": "127.0.0.1", "port": port}],
+    }
+
+    def install(archive: Path) -> int:
+        done = play(
+            **variables,
+            handler_agent_windows_python_archive=str(archive),
+            handler_agent_windows_python_checksum=hashlib.sha256(archive.read_bytes()).hexdigest(),
+        )
+        assert done.returncode == 0, done.stdout
+        return recap(done)["changed"]
+
+    assert install(ARCHIVE) == 1
+    assert not (PROGRAMS / "python/NEWS.txt").exists()
+    assert (install(newer), install(newer)) == (1, 0)
+    assert (PROGRAMS / "python/NEWS.txt").exists()
+    assert run("net", "stop", "foghorn-agent").process.returncode == 0, "it did not run"
 
 
 @pytest.mark.parametrize(
