@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,6 +91,25 @@ def test_given_an_installed_program_when_it_is_installed_again_then_only_what_di
     (installed.config.parent / "else").write_text("")
     status, _says, output = install(program, "install", "--files", given)
     assert (status, "else: expected agent.json" in output) == (1, True)
+
+
+def test_given_an_update_that_fails_when_it_has_stopped_the_service_then_the_service_runs_again(
+    installed: Agent, program: Path, tmp_path: Path
+) -> None:
+    newer = tmp_path / "python"
+    shutil.copytree(PYTHON.parent, newer)
+    (newer / "NEWS.txt").write_text("a fault less")
+    in_the_way = PROGRAMS / "python.new"
+    in_the_way.write_text("no directory")
+
+    status, _says, output = install(program, "install", python=newer / "python.exe")
+
+    assert (status, "python.new" in output) == (1, True), output
+    wait_for(installed.is_ready, seconds=30)
+    in_the_way.unlink()
+    status, says, _output = install(program, "install", python=newer / "python.exe")
+    assert (status, says["changes"][-1]) == (0, "restart of foghorn-agent")
+    assert (PROGRAMS / "python/NEWS.txt").exists()
 
 
 def test_given_a_service_when_it_is_stopped_then_it_ends_soon_and_can_be_removed(

@@ -2,12 +2,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the agent decides about Windows without asking it: access control lists, services, command lines, tables."""
 
+import os
 import struct
 from pathlib import Path
 from typing import Dict, List
 
 import pytest
-from foghorn_agent.platform.windows import connections, files, machine, ownership, process, services, system_log
+from foghorn_agent.platform.windows import (
+    connections,
+    files,
+    installing,
+    machine,
+    ownership,
+    process,
+    services,
+    system_log,
+)
 from foghorn_agent.platform.windows.service_manager import RUNNING, STOP_PENDING, STOPPED, ServiceManager
 
 ADMINISTRATORS = "O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
@@ -230,3 +240,23 @@ def test_given_a_message_then_the_event_log_gets_it_with_its_fields() -> None:
 
 def test_given_no_registry_then_things_lie_where_they_usually_do() -> None:
     assert machine.CONFIG_PATH.startswith(r"C:\ProgramData")
+
+
+def test_given_a_python_that_cannot_be_replaced_when_it_is_copied_then_the_former_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("new", "python"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "python.exe").write_text(name)
+    rename = os.rename
+
+    def rename_unless_it_is_new(source: str, target: str) -> None:
+        if source.endswith(".new"):
+            raise PermissionError("a virus scanner looks at it")
+        rename(source, target)
+
+    monkeypatch.setattr("os.rename", rename_unless_it_is_new)
+
+    with pytest.raises(PermissionError):
+        installing._copy_tree(str(tmp_path / "new"), str(tmp_path / "python"))
+    assert (tmp_path / "python" / "python.exe").read_text() == "python"

@@ -6,6 +6,7 @@ Done again, it changes nothing. What it installs is found where `machine` says, 
 lets nobody but administrators write.
 """
 
+import contextlib
 import filecmp
 import functools
 import os
@@ -106,8 +107,15 @@ def install(given: Mapping[str, bytes], is_check: bool) -> Dict[str, Any]:
         return {"changed": bool(done), "changes": done}
     if must_stop and state != services.STOPPED:
         services.stop(manager, nt_service.NAME, services.Notes())
-    for change in changes:
-        change.make()
+    try:
+        for change in changes:
+            change.make()
+    except OSError:
+        if must_stop and state == services.RUNNING:
+            # The machine keeps the agent that it had.
+            with contextlib.suppress(OSError):
+                services.start(manager, nt_service.NAME, services.Notes())
+        raise
     if must_stop or state != services.RUNNING:
         services.start(manager, nt_service.NAME, services.Notes())
     elif any(change.is_config for change in changes):
@@ -186,7 +194,12 @@ def _copy_tree(source: str, target: str) -> None:
     shutil.copytree(source, new)
     if os.path.isdir(target):
         files.patiently(lambda: os.rename(target, old))
-    files.patiently(lambda: os.rename(new, target))
+    try:
+        files.patiently(lambda: os.rename(new, target))
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.rename(old, target)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 
