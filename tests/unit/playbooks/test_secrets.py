@@ -17,6 +17,8 @@ from tests.unit.playbooks.test_boundary import FILES, ROOT, names_in, tasks
 SECRET = {
     # The agent's configuration: URLs and headers of webhooks, and arguments of commands.
     "__handler_agent_content",
+    "__handler_agent_config_text",
+    "__handler_agent_windows_files",
     "__rehearse_configured",
     "__rehearse_configuration",
     "__configured",
@@ -25,6 +27,7 @@ SECRET = {
     "handler_agent_members_secret",
     "handler_agent_members_old_secret",
     "__handler_agent_secret",
+    "__handler_agent_secret_text",
     "__handler_agent_secret_found",
     "__handler_agent_secret_known",
     "__handler_agent_secret_read",
