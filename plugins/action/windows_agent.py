@@ -25,7 +25,7 @@ _ARGUMENTS = {
     "files": {"type": "dict", "default": {}},
 }
 
-# What is installed, and a new directory that is this user's.
+# What is installed, and a new directory in which nobody but administrators can put anything.
 _LOOK = """
 $home_of = [IO.Path]::Combine($env:ProgramFiles, 'foghorn')
 $marker = [IO.Path]::Combine($home_of, 'python', 'archive.sha256')
@@ -37,7 +37,7 @@ if ([IO.File]::Exists($program)) {
     $hash = [Security.Cryptography.SHA256]::Create().ComputeHash([IO.File]::ReadAllBytes($program))
     $has = [BitConverter]::ToString($hash).Replace('-', '').ToLowerInvariant()
 }
-$work = [IO.Path]::Combine([IO.Path]::GetTempPath(), 'foghorn-' + [Guid]::NewGuid().ToString('N'))
+$work = [IO.Path]::Combine($env:ProgramFiles, 'foghorn-' + [Guid]::NewGuid().ToString('N'))
 [void][IO.Directory]::CreateDirectory($work)
 [Console]::Out.WriteLine((@($known, $has, $work, $python, $program, [IO.Path]::DirectorySeparatorChar) -join '|'))
 """

@@ -124,7 +124,7 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
-from typing import Any
+from typing import Any, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -151,7 +151,7 @@ def main() -> None:
     )
     record = Record(module.params, repairs.RECORD, ending="", is_dry=module.check_mode)
 
-    def report(module: AnsibleModule, outcome: repairs.RepairsChange | None) -> dict[str, Any]:
+    def report(module: AnsibleModule, outcome: Optional[repairs.RepairsChange]) -> dict[str, Any]:
         return {**(report_repairs(module, outcome) if outcome else {"changed": False}), **record.result()}
 
     run_task(module, lambda module: prepare(module, record), report)
@@ -163,7 +163,7 @@ def prepare(module: AnsibleModule, record: Record) -> Work:
     record.check()
     scale_set = None if record.back else (read_name(options, "resource_group"), read_name(options, "name"))
 
-    def work(client: ArmClient) -> repairs.RepairsChange | None:
+    def work(client: ArmClient) -> Optional[repairs.RepairsChange]:
         if scale_set is not None and not record.is_wanted:
             return repairs.set_state(client, *scale_set, options["state"], is_dry)
         if scale_set is None or options["state"] == repairs.RUNNING:

@@ -142,7 +142,7 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
-from typing import Any
+from typing import Any, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -170,7 +170,7 @@ def main() -> None:
     )
     record = Record(module.params, protection.RECORD, is_dry=module.check_mode)
 
-    def report(module: AnsibleModule, outcome: protection.ProtectionChange | None) -> dict[str, Any]:
+    def report(module: AnsibleModule, outcome: Optional[protection.ProtectionChange]) -> dict[str, Any]:
         return {**(report_protection(module, outcome) if outcome else {"changed": False}), **record.result()}
 
     run_task(module, lambda module: prepare(module, record), report)

@@ -9,10 +9,13 @@ Writes one JSON file with each promise: shown, failed or not tried, and why. End
 Python 3.9 or later with aiohttp, for the simulator.
 .PARAMETER Out
 The file.
+.PARAMETER Agent
+python.org's "Windows embeddable package (64-bit)", 3.11 or later: the agent is installed with it, tried and removed. Needs an
+administrator, and a machine without the agent.
 .PARAMETER AskAzure
 Read the events from the real metadata service too. Asking enables Scheduled Events for this VM. Nothing is approved.
 #>
-param([string]$Python = 'python', [string]$Out = 'evidence.json', [switch]$AskAzure)
+param([string]$Python = 'python', [string]$Out = 'evidence.json', [string]$Agent, [switch]$AskAzure)
 
 $ErrorActionPreference = 'Stop'
 $root = [IO.Path]::GetFullPath([IO.Path]::Combine($PSScriptRoot, '..', '..'))
@@ -106,6 +109,8 @@ try {
         Assert-True ($ending.Result.changed) 'nothing was approved'
         "$($ending.Result.approved.Count) approved"
     }
+    if ($Agent) { . ([IO.Path]::Combine($PSScriptRoot, 'evidence_agent.ps1')) }
+    else { Write-Promise 'the agent' 'not tried' 'run with -Agent, as an administrator' }
 }
 finally {
     if ($null -ne $run.simulator -and -not $run.simulator.HasExited) { $run.simulator.Kill() }

@@ -44,7 +44,6 @@ def play(tmp_path: Path, program: Path) -> Iterator[Play]:
             {"all": {"hosts": {"win1": {"ansible_connection": "windows_vm", "ansible_shell_type": "powershell"}}}}
         )
     )
-    (tmp_path / "temp").mkdir()
 
     def install(*words: str, **variables: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -61,7 +60,6 @@ def play(tmp_path: Path, program: Path) -> Iterator[Play]:
                 "ANSIBLE_NOCOLOR": "1",
                 "LC_ALL": "C.UTF-8",
                 "WINDOWS_VM_PWSH": str(PWSH),
-                "WINDOWS_VM_TEMP": str(tmp_path / "temp"),
             },
             capture_output=True,
             text=True,
@@ -123,7 +121,7 @@ def test_given_a_windows_machine_when_the_role_runs_then_the_agent_is_there_and_
     assert not DATA.exists()
     assert not PROGRAMS.exists()
     assert recap(play(handler_agent_state="absent"))["changed"] == 0
-    assert list((tmp_path / "temp").iterdir()) == []
+    assert list(PROGRAMS.parent.glob("foghorn*")) == []
 
 
 def test_given_a_newer_python_when_the_role_runs_again_then_the_service_runs_on_it(

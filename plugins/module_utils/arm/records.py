@@ -99,8 +99,7 @@ class Record:
         :raises OptionError: if it cannot be written, or others could change it
         """
         if not self._is_dry:
-            with self._opened(new_mode=0o700) as directory:
-                assert directory is not None
+            with self._made() as directory:
                 plain = list(self._ours(directory, is_ending_meant=False))
                 file = plain[0] if plain else name_of(self._kind, self._owner, self._ending)
                 before = directory.read(file, of_anybody=True).splitlines() if plain else []
@@ -184,12 +183,16 @@ class Record:
                     yield file
 
     @contextlib.contextmanager
-    def _opened(self, new_mode: int | None = None) -> Iterator[Directory | None]:
+    def _opened(self) -> Iterator[Directory | None]:
         with _naming(), contextlib.ExitStack() as stack:
             directory = None
             with contextlib.suppress(FileNotFoundError):
-                opened = open_own_directory(self._owner.directory, new_mode, trusts_group=True)
-                directory = stack.enter_context(opened)
+                directory = stack.enter_context(open_own_directory(self._owner.directory, None, trusts_group=True))
+            yield directory
+
+    @contextlib.contextmanager
+    def _made(self) -> Iterator[Directory]:
+        with _naming(), open_own_directory(self._owner.directory, 0o700, trusts_group=True) as directory:
             yield directory
 
 

@@ -34,17 +34,13 @@ class Connection(LocalConnection):
         """Run a script."""
         assert _ENCODED in cmd, cmd
         script = base64.b64decode(cmd.partition(_ENCODED)[2]).decode("utf-16-le")
-        # What Windows starts by itself, Linux starts with Wine, which in another TMPDIR would be another machine.
-        script = script.replace("; & '", "; & env -u TMPDIR wine '")
+        # What Windows starts by itself, Linux starts with Wine.
+        script = script.replace("; & '", "; & wine '")
         done = subprocess.run(
             [os.environ["WINDOWS_VM_PWSH"], "-NoProfile", "-NonInteractive", "-Command", script],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
-            env={
-                **os.environ,
-                "ProgramFiles": os.path.join(os.environ["WINEPREFIX"], "drive_c", "Program Files"),
-                "TMPDIR": os.environ["WINDOWS_VM_TEMP"],
-            },
+            env={**os.environ, "ProgramFiles": os.path.join(os.environ["WINEPREFIX"], "drive_c", "Program Files")},
         )
         return done.returncode, done.stdout, done.stderr
