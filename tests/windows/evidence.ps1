@@ -74,7 +74,7 @@ try {
         $run.endpoint
     }
     Test-Promise 'events are read, and a result is JSON of plain values' {
-        $announce = [Diagnostics.ProcessStartInfo]::new($Python, '-m azure_simulator event Reboot web_0')
+        $announce = [Diagnostics.ProcessStartInfo]::new($Python, '-m azure_simulator event Reboot web_0 --impact 1 --linger 1')
         $announce.EnvironmentVariables['FOGHORN_SIMULATOR_CONTROL'] = $run.control
         $announce.UseShellExecute = $false
         $announce.EnvironmentVariables['PYTHONPATH'] = $start.EnvironmentVariables['PYTHONPATH']

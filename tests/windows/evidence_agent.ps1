@@ -84,12 +84,13 @@ try {
         $done.said
     }
     Test-Promise 'it takes this machine through an event' {
-        $announce = [Diagnostics.ProcessStartInfo]::new($Python, '-m azure_simulator event Freeze web_0')
+        $announce = [Diagnostics.ProcessStartInfo]::new($Python, '-m azure_simulator event Freeze web_0 --impact 1 --linger 1')
         $announce.UseShellExecute = $false
         $announce.EnvironmentVariables['FOGHORN_SIMULATOR_CONTROL'] = $run.control
         $announce.EnvironmentVariables['PYTHONPATH'] = $start.EnvironmentVariables['PYTHONPATH']
         [Diagnostics.Process]::Start($announce).WaitForExit()
         [void](Wait-Probe 503)
+        # The event that was approved before it has to be over, too.
         Wait-Probe 200
     }
     Test-Promise 'it is drained and restored by hand' {
@@ -122,7 +123,7 @@ try {
 finally {
     Test-Promise 'it removes itself' {
         $done = Invoke-Program $first @('-IS', $built, 'uninstall', '--json')
-        Assert-True ($done.status -eq 0) $done.said
+        Assert-True ($done.status -eq 0) "status $($done.status): foghorn-agent status says why"
         Assert-True (-not [IO.Directory]::Exists($programs)) "$programs is left"
         $done.said
     }
