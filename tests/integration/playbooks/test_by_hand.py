@@ -233,10 +233,7 @@ def test_given_a_windows_host_when_it_is_asked_for_then_it_is_refused_by_name(
     # Were it contacted, it would answer.
     fleet.hosts[0].variables |= {"ansible_shell_type": "powershell"}
 
-    confirmed = {"rehearse_confirmed": True, "rehearse_deploy": False, "rehearse_point_agents": False}
-    options = confirmed if playbook == "rehearse" else {}
-
-    _status, run = fleet.run(playbook, "-e", f"{playbook}_hosts=host0", **options)
+    _status, run = fleet.run(playbook, "-e", f"{playbook}_hosts=host0")
 
     assert "it is a Windows host, and this playbook is " in run.text
     assert "host0" in run.text
