@@ -45,7 +45,6 @@ class _Conversation:
         self.handle: Optional[int] = None
         self.listeners = _Listeners(lambda: None, lambda: None)
         self.is_stopping = False
-        self.state = _START_PENDING
         self.lock = threading.Lock()
 
     def say(self, state: int, code: int = 0) -> None:
@@ -53,7 +52,6 @@ class _Conversation:
         with self.lock:
             if self.handle is None or (self.is_stopping and state not in (_STOP_PENDING, _STOPPED)):
                 return
-            self.state = state
             hint = {_START_PENDING: _STARTING_TIME, _STOP_PENDING: _STOPPING_TIME}.get(state, 0)
             status = _Status(
                 _OWN_PROCESS,

@@ -6,9 +6,7 @@ import json
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO
 
 OK = 0
-FAILED = 1
 NOT_ACTIVE = 3  # as of systemctl
-KEEPS_OUT = 4
 
 USAGE = """\
 on Windows, as an administrator:
