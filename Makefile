@@ -196,7 +196,7 @@ integration-modules integration-newest: $(VENV)/.test
 	@$(OTHERWISE) tools/on_other_core.sh newest $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
 integration-modules: OTHERWISE := OTHERWISE=$(VENV)
 integration-modules: TESTS := tests/integration/modules
-integration-newest: TESTS := $(PLAYBOOK_TESTS)/test_hostile.py
+integration-newest: TESTS := $(addprefix $(PLAYBOOK_TESTS)/,test_hostile.py test_windows_hosts.py)
 
 # Of ansible-core 2.16 without empty-init: that test, which newer ones have no more, wants a package of module_utils to
 # be without a docstring.

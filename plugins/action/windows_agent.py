@@ -15,10 +15,12 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.urls import open_url
 
-from ..plugin_utils.windows_host import WindowsHostAction, quoted
+from ..module_utils.scheduled_events.text import plain
+from ..plugin_utils.windows_host import WindowsHostAction, object_in, quoted, said_by
 
 _ARGUMENTS = {
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "state": {"type": "str", "choices": ["present", "absent", "drained", "restored"], "default": "present"},
+    "timeout": {"type": "float", "default": 300},
     "program": {"type": "path"},
     "python_archive": {"type": "str"},
     "python_checksum": {"type": "str"},
@@ -51,7 +53,7 @@ _REMOVE = "if ([IO.Directory]::Exists(%(path)s)) { [IO.Directory]::Delete(%(path
 
 
 class ActionModule(WindowsHostAction):
-    """Has the program install itself."""
+    """Has the program install itself, or take the machine out of rotation and back."""
 
     # It makes a directory of its own.
     TRANSFERS_FILES = False
@@ -66,6 +68,10 @@ class ActionModule(WindowsHostAction):
         _validated, options = self.validate_argument_spec(
             _ARGUMENTS, required_if=[("state", "present", ("program", "python_archive", "python_checksum"))]
         )
+        if options["state"] in ("drained", "restored"):
+            if not 1 <= options["timeout"] <= 86400:
+                raise AnsibleActionFail("timeout: %s: expected seconds from 1 to 86400" % options["timeout"])
+            return {**result, **self._rotate(options["state"], options["timeout"])}
         checksum = (options["python_checksum"] or "").lower()
         known, has, work, python, program, separator = self._look()
         try:
@@ -81,6 +87,44 @@ class ActionModule(WindowsHostAction):
             return {**result, **self._install(python, program, options["files"], work, separator)}
         finally:
             self._powershell(_REMOVE % {"path": quoted(work)})
+
+    def _rotate(self, state: str, timeout: float) -> dict[str, Any]:
+        """Have the agent take the machine out of rotation, as by hand, or undo that."""
+        before = self._order("status")
+        is_drained, keepers = bool(before.get("drained_by_hand")), _keepers(before)
+        changed = is_drained == (state == "restored")
+        found = {"changed": changed, "kept_out_by": keepers}
+        if state == "restored" and not is_drained:
+            if keepers:
+                raise AnsibleActionFail(
+                    "it was not drained by hand. It is out for %s, and its agent restores it when that is over"
+                    % ", ".join(keepers)
+                )
+            if before.get("in_rotation") is True:
+                return found
+        if self._task.check_mode:
+            return found
+        if state == "restored" and keepers:
+            self._order("restore")
+            return found
+        verb = "drain" if state == "drained" else "restore"
+        # What the exit status says as well, of which not all connections hand on more than that it is not 0.
+        said = self._order(verb, "--wait", str(round(timeout)))
+        if said.get("reached") is not True:
+            raise AnsibleActionFail("%s: %s" % (verb, plain(str(said.get("said") or "no answer"))))
+        return found
+
+    def _order(self, *words: str) -> dict[str, Any]:
+        asked = self._installed_agent(*words, "--json")
+        if not asked.is_there:
+            raise AnsibleActionFail(
+                "no handler agent is installed, and nothing else does this on Windows: install it with the playbook"
+                " install_agent"
+            )
+        try:
+            return object_in(asked.answer.stdout)
+        except ValueError:
+            raise AnsibleActionFail("%s: %s" % (words[0], said_by(asked.answer))) from None
 
     def _look(self) -> list[str]:
         said = self._powershell(_LOOK).stdout.strip().splitlines()
@@ -131,6 +175,18 @@ class ActionModule(WindowsHostAction):
         diff = {"diff": [{"prepared": lines}]} if self._task.diff and lines else {}
         left = {"left": answer["left"]} if isinstance(answer.get("left"), list) else {}
         return {"changed": bool(changes), "changes": changes, **diff, **left}
+
+
+def _keepers(status: dict[str, Any]) -> list[str]:
+    """The events for which the agent keeps the machine out, in words.
+
+    :raises AnsibleActionFail: if the status cannot be read
+    """
+    try:
+        keepers = [event for event in status.get("events") or () if event.get("keeps_out")]
+        return [plain("%s %s" % (event["event_type"], event["event_id"])) for event in keepers]
+    except (AttributeError, LookupError, TypeError) as error:
+        raise AnsibleActionFail("the agent's status cannot be read: %r" % error) from None
 
 
 def _fetch(archive: str, target: str) -> str:

@@ -98,9 +98,8 @@ def look_at_agent(command: str, run: Run) -> Finding:
     if not isinstance(told, dict):
         said = "installed, but does not answer: %s" % _line(complaint or out or "exit status %d" % status)
         return Finding("agent", ERROR, said)
-    return Finding(
-        "agent", OK, "answers: %s" % ("in rotation" if told.get("in_rotation") is True else "out of rotation")
-    )
+    rotation = "in rotation" if told.get("in_rotation") is True else "out of rotation"
+    return Finding("agent", OK, "answers: %s, Python %s" % (rotation, _line(told.get("python") or "unknown")))
 
 
 def look_at_probe(url: str) -> Finding:

@@ -13,6 +13,7 @@ author:
 description:
   - Reads the record of M(foghorn.azure_events.rotation_claim) on the machine.
   - A machine without the file has no claims and no lease. That is not an error.
+  - On a Windows machine, only the handler agent is asked, and O(directory), O(paths) and O(units) have no effect.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.reads_only
@@ -34,7 +35,8 @@ options:
   agent:
     description:
       - The command, as a list of arguments, that prints the status of the machine's handler agent as JSON, as
-        C(foghorn-agent status --json) does. What it prints is in RV(agent). If not set, the agent is not asked.
+        C(foghorn-agent status --json) does. What it prints is in RV(agent). If not set, the agent is not asked. On
+        Windows, any value asks the agent that the role installs.
     type: list
     elements: str
     default: []
@@ -126,6 +128,16 @@ agent:
   returned: success
   type: dict
   sample: {in_rotation: true, events: []}
+system:
+  description: V(Windows) for a Windows machine.
+  returned: on Windows
+  type: str
+  sample: Windows
+unmanaged:
+  description: Why nothing handles the machine, such as an agent that is not installed; empty if its agent does.
+  returned: on Windows
+  type: str
+  sample: ""
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -6,12 +6,13 @@
 
 DOCUMENTATION = r"""
 module: windows_agent
-short_description: Install the handler agent on a Windows machine, or remove it
+short_description: Install the handler agent on a Windows machine, remove it, or have it drain the machine
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - "Internal: may change without notice. The role P(foghorn.azure_events.handler_agent#role) runs it."
+  - "Internal: may change without notice. The role P(foghorn.azure_events.handler_agent#role) and the playbooks drain
+    and restore run it."
   - Copies what is missing on the machine, and has the agent's program install itself, by PowerShell over the host's
     connection. Nothing of Ansible runs there, and no other collection is needed.
 extends_documentation_fragment:
@@ -27,10 +28,17 @@ attributes:
     support: full
 options:
   state:
-    description: V(absent) removes the service, the program, its Python, the configuration, hooks and journal.
+    description:
+      - V(absent) removes the service, the program, its Python, the configuration, hooks and journal.
+      - V(drained) has the agent take the machine out of rotation until V(restored). An event that keeps the machine out
+        is in RV(kept_out_by); its agent restores it when that is over.
     type: str
-    choices: [present, absent]
+    choices: [present, absent, drained, restored]
     default: present
+  timeout:
+    description: Seconds to wait for O(state=drained) and O(state=restored). From 1 to 86400.
+    type: float
+    default: 300
   program:
     description: The agent's program, a file of the controller. Required for O(state=present).
     type: path
@@ -57,7 +65,12 @@ EXAMPLES = r"""
 RETURN = r"""
 changes:
   description: What was changed, or would be.
-  returned: success
+  returned: O(state=present) or O(state=absent)
+  type: list
+  elements: str
+kept_out_by:
+  description: The events for which the agent keeps the machine out of rotation.
+  returned: O(state=drained) or O(state=restored)
   type: list
   elements: str
 """

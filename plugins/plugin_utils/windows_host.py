@@ -9,14 +9,16 @@ What a machine prints is data: it is read strictly, up to a size, and no text of
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.scheduled_events.errors import DocumentError
-from ..module_utils.scheduled_events.strict_json import parse_json
+from ..module_utils.scheduled_events.strict_json import DEEPEST_VALUE, is_deeper_than, parse_json
 from ..module_utils.scheduled_events.text import plain
 
 _LARGEST = 1024 * 1024  # bytes
@@ -26,6 +28,18 @@ _HEAD = "$ErrorActionPreference = 'Stop'; $ProgressPreference = 'SilentlyContinu
 # Of any system, and in the same place: what follows is the script alone.
 _POWERSHELL = "powershell -NoProfile -NonInteractive -ExecutionPolicy Unrestricted -EncodedCommand %s"
 _RUN = "& %s; exit $LASTEXITCODE"
+# The agent where it installs itself. The clock is read first: the agent takes a second to start.
+_RUN_INSTALLED = """
+$home_of = [IO.Path]::Combine($env:ProgramFiles, 'foghorn')
+$python = [IO.Path]::Combine($home_of, 'python', 'python.exe')
+$program = [IO.Path]::Combine($home_of, 'foghorn-agent.pyz')
+$culture = [Globalization.CultureInfo]::InvariantCulture
+[Console]::Out.WriteLine('foghorn-clock ' + [DateTime]::UtcNow.ToString('o', $culture))
+if (-not ([IO.File]::Exists($python) -and [IO.File]::Exists($program))) { [Console]::Out.WriteLine('%s'); exit 0 }
+& $python -IS $program %s; exit $LASTEXITCODE
+"""
+_MISSING = "foghorn-agent is not installed"
+_CLOCK = re.compile(r"^foghorn-clock (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6})\d*Z$", re.MULTILINE | re.ASCII)
 
 
 class Answer(NamedTuple):
@@ -56,11 +70,28 @@ def object_in(text: str) -> dict[str, Any]:
         raise ValueError(str(error)) from None
     if not isinstance(found, dict):
         raise ValueError("there is no JSON object in it")
+    if is_deeper_than(DEEPEST_VALUE, found):
+        raise ValueError("it is nested too deeply")
     return found
+
+
+class InstalledAgent(NamedTuple):
+    """What the agent of a machine has answered."""
+
+    is_there: bool
+    """Whether one is installed."""
+    answer: Answer
+    """Empty unless it is there."""
+    now: float | None
+    """The machine's clock before it answered, in seconds since the epoch; None if it did not say."""
 
 
 class WindowsHostAction(ActionBase):
     """The base of actions that order Windows machines."""
+
+    def _is_windows(self) -> bool:
+        """Whether Ansible reaches the host with a shell of Windows."""
+        return self._connection._shell.SHELL_FAMILY in ("powershell", "cmd")
 
     def _powershell(self, script: str, may_fail: bool = False) -> Answer:
         """Run a script on the machine. In check mode, too.
@@ -89,11 +120,27 @@ class WindowsHostAction(ActionBase):
         except ValueError as error:
             raise AnsibleActionFail("the machine printed what cannot be read: %s" % error) from None
 
+    def _installed_agent(self, *words: str) -> InstalledAgent:
+        """Run a command of the agent that is installed on the machine, if one is."""
+        script = _RUN_INSTALLED % (_MISSING, " ".join(quoted(word) for word in words))
+        answer = self._powershell(script, may_fail=True)
+        read = _CLOCK.search(answer.stdout)
+        is_there = not (answer.status == 0 and answer.stdout.rstrip().endswith(_MISSING))
+        stdout = _CLOCK.sub("", answer.stdout).strip() if is_there else ""
+        return InstalledAgent(is_there, answer._replace(stdout=stdout), _seconds(read.group(1)) if read else None)
+
 
 def said_by(answer: Answer) -> str:
     """What a script complained of, for a person."""
     text = answer.stderr.strip() or answer.stdout.strip() or "it said nothing"
     return plain(" ".join(text.split())[:_LONGEST_SAID])
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        return None
 
 
 def _text(content: bytes) -> str:

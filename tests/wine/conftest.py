@@ -7,6 +7,7 @@ Standard streams are pipes: under Wine, programs cannot write to regular files t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -257,6 +258,31 @@ class Agent:
         """Leave no process behind."""
         if self._process is not None:
             self._process.kill()
+
+
+def install(program: Path, *words: str, python: str | Path = PYTHON) -> tuple[int, dict[str, Any], str]:
+    """Run `install --json`, or another command: its status, what it says as JSON, and what it says."""
+    done = run(python, "-IS", program, *words, "--json")
+    says = json.loads(done.output) if done.output.startswith("{") else {}
+    return done.process.returncode, says, done.output
+
+
+@contextlib.contextmanager
+def installed_agent(program: Path, directory: Path, endpoint: str) -> Iterator[Agent]:
+    """The service on this machine, and an agent that only says what is configured and answers."""
+    here = Agent(program, directory, endpoint)
+    for name in ("hooks_directory", "state_directory"):
+        del here.settings[name]
+    (directory / "given").mkdir()
+    here.config = directory / "given/agent.json"
+    here.write()
+    status, _says, output = install(program, "install", "--files", windows(directory / "given"))
+    assert status == 0, output
+    try:
+        wait_for(here.is_ready)
+        yield here
+    finally:
+        install(program, "uninstall")
 
 
 @pytest.fixture

@@ -14,16 +14,21 @@ from typing import Any
 import pytest
 from azure_simulator.testing import Simulator
 
-from .conftest import DATA, PREFIX, PYTHON, Agent, Program, run, run_python, wait_for, windows
+from .conftest import (
+    DATA,
+    PREFIX,
+    PYTHON,
+    Agent,
+    Program,
+    install,
+    installed_agent,
+    run,
+    run_python,
+    wait_for,
+    windows,
+)
 
 PROGRAMS = PREFIX / "drive_c/Program Files/foghorn"
-
-
-def install(program: Path, *words: str, python: str | Path = PYTHON) -> tuple[int, dict[str, Any], str]:
-    """Run `install --json`, or another command: its status, what it says as JSON, and what it says."""
-    done = run(python, "-IS", program, *words, "--json")
-    says = json.loads(done.output) if done.output.startswith("{") else {}
-    return done.process.returncode, says, done.output
 
 
 def uninstall(program: Path) -> tuple[int, dict[str, Any], str]:
@@ -32,20 +37,9 @@ def uninstall(program: Path) -> tuple[int, dict[str, Any], str]:
 
 @pytest.fixture
 def installed(program: Path, azure: Simulator, tmp_path: Path) -> Iterator[Agent]:
-    """The service on this machine, and an agent that only says what is configured and answers."""
-    here = Agent(program, tmp_path / "source", azure.imds["win"])
-    for name in ("hooks_directory", "state_directory"):
-        del here.settings[name]
-    (here.directory / "given").mkdir()
-    here.config = here.directory / "given/agent.json"
-    here.write()
-    status, _says, output = install(program, "install", "--files", windows(here.directory / "given"))
-    assert status == 0, output
-    try:
-        wait_for(here.is_ready)
+    """`installed_agent`, with an Azure of its own."""
+    with installed_agent(program, tmp_path / "source", azure.imds["win"]) as here:
         yield here
-    finally:
-        uninstall(program)
 
 
 def test_given_a_machine_when_the_program_is_installed_then_its_service_takes_it_through_an_event(

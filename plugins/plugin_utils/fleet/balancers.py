@@ -242,11 +242,11 @@ def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:
     groups = [group] if group else balancers.groups.get(name) or host.get("pools") or [""]
     return dict(
         host,
-        groups=[] if name in balancers.alone else list(groups),
+        groups=[] if name in balancers.alone or host.get("is_unknown") else list(groups),
         needs_restore=bool(host.get("needs_restore")) or name in balancers.reborn,
         beside=list(balancers.beside.get(name, ())),
         is_down=name in balancers.down,
-        skip_reason=balancers.alone.get(name, ""),
+        skip_reason=balancers.alone.get(name) or host.get("unmanaged") or "",
         would_fail=[*(host.get("would_fail") or ()), *([balancers.unknown[name]] if name in balancers.unknown else [])],
     )
 

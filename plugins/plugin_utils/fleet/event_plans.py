@@ -138,6 +138,14 @@ def _plan_event(
     )
 
 
+def unhandled(host: Host, policy: Policy, now: float) -> list[Event]:
+    """The events of a host that the policy would have handled, and that nothing handles."""
+    if not host.unmanaged:
+        return []
+    rules = [(event, rule_for(event, policy, now, 0.0)) for event in host.events]
+    return [event for event, rule in rules if not _why_skipped(event, "", rule, policy, now)]
+
+
 def is_among(event: Event, event_ids: Iterable[str]) -> bool:
     return name_key(event.event_id) in map(name_key, event_ids)
 

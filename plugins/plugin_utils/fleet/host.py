@@ -60,7 +60,7 @@ class Host(NamedTuple):
     held: str = ""
     """Why it stays in service whatever is announced, in words: it may be wrong about itself or about the time."""
     skip_reason: str = ""
-    """Why it is never taken out of rotation, in words: it balances for the others."""
+    """Why it is never taken out of rotation, in words: it balances for the others, or is `unmanaged`."""
     minimum: str | None = None
     """The minimum in service of its group; None for that of the policy."""
     expected: int | None = None
@@ -105,6 +105,8 @@ class Host(NamedTuple):
     """What is probably a mistake on it, in words."""
     is_seen: bool = True
     """Whether a balancer or a check says at its return that it is in rotation, and does not only take it for that."""
+    unmanaged: str = ""
+    """Why nothing handles it, in words: it runs Windows, and no agent that would."""
     demand: Demand | None = None
     """The demand for it. A host with a demand has no events."""
     not_demanded: str = ""

@@ -15,7 +15,7 @@ from .balancers import few
 from .batches import make_batches, take_batch, why_stopped
 from .clocks import as_utc, why_controller_is_wrong
 from .demand import Demand
-from .event_plans import EventPlan, is_among, plan_events
+from .event_plans import EventPlan, is_among, plan_events, unhandled
 from .groups import GroupState, count_groups
 from .host import Host, PlanError, hold_doubtful
 from .policy import LISTED_FOR, Policy, deadline_of, needs_stop, remarks_on, start_of
@@ -101,13 +101,15 @@ class Plan(NamedTuple):
     """Why hosts that another run has leased may stay out, in words, by their names."""
     demanded: Mapping[str, Demand] = {}
     """The demands for hosts, met or not, by their names."""
+    unhandled: Mapping[str, str] = {}
+    """What hits hosts that nothing handles, and why, in words, by their names."""
     off: tuple[str, ...] = ()
     """The hosts that are off on purpose: they are not asked, and count nowhere."""
 
     @property
     def involved(self) -> list[str]:
         """The hosts that the final report names, without hosts that others have taken out."""
-        return list(dict.fromkeys([*self.unanswered, *self.hosts, *self.held, *self.abandoned]))
+        return list(dict.fromkeys([*self.unanswered, *self.hosts, *self.held, *self.abandoned, *self.unhandled]))
 
     def events_of_hosts(self) -> dict[str, Sequence[Event]]:
         """The events of each host in a batch, by its name."""
@@ -206,7 +208,17 @@ def make_plan(
         missed=missed,
         abandoned={host.name: host.abandoned for host in hosts if host.abandoned},
         demanded={host.name: host.demand for host in hosts if host.demand is not None},
+        unhandled=_describe_unhandled(hosts, policy, now),
     )
+
+
+def _describe_unhandled(hosts: Sequence[Host], policy: Policy, now: float) -> dict[str, str]:
+    found = {}
+    for host in hosts:
+        hit = ["%s %s" % (event.event_type, event.event_id) for event in unhandled(host, policy, now)]
+        if hit:
+            found[host.name] = "%s: %s" % (" and ".join(hit), host.unmanaged)
+    return found
 
 
 def _remarks_on(hosts: Sequence[Host]) -> list[str]:
@@ -250,7 +262,11 @@ def _passed_over(
     }
     if is_turn:
         reasons = {host.name: "no event is pending any more" for host in hosts} | reasons
-    reasons |= {host.name: host.skip_reason for host in hosts if host.skip_reason and (host.events or host.demand)}
+    reasons |= {
+        host.name: host.skip_reason
+        for host in hosts
+        if host.skip_reason and not host.unmanaged and (host.events or host.demand)
+    }
     reasons |= {host.name: host.not_demanded for host in hosts if host.not_demanded}
     return {
         host.name: host.leased or host.keep_out_reason or reasons[host.name]

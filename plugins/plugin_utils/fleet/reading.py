@@ -16,7 +16,7 @@ from ...module_utils.scheduled_events.document import event_from_dict
 from ...module_utils.scheduled_events.event import Event
 from ...module_utils.scheduled_events.text import plain
 from ..typed import typed
-from .agent import is_at_work_on
+from .agent import has_taken_out, is_at_work_on
 from .balancers import pool_group
 from .clocks import ClockReading
 from .demand import NO_LIMIT
@@ -52,6 +52,8 @@ _PER_GROUP = ("minimum_in_service", "expected_hosts")
 # The ways out of rotation that need to know which VM in Azure a host is.
 _NEED_ID = frozenset(["azure_load_balancer", "application_gateway"])
 _LONGEST_ID = 300  # characters
+
+_IDLE = "not handled: its agent has nothing configured for its events: add a policy to handler_agent_policies"
 
 # What reading somebody else's text may end in, where nothing of it is as it ought to be.
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -117,24 +119,31 @@ def describe_reading(
     needs_restore = bool(lease_view.get("needs_restore"))
     by_others = bool(lease_view.get("by_others")) or bool(traces)
     removal = {name: default if variables.get(name) is None else variables[name] for name, default in REMOVAL.items()}
-    idle_agent = _is_idle(agent, answer.get("events") or [])
+    events = answer.get("events") or []
+    idle_agent = _is_idle(agent, events)
     agent = {} if idle_agent else agent
+    windows = found if found is not None and found.get("system") == "Windows" else {}
+    unmanaged = str(windows.get("unmanaged") or "")
+    # Nothing else tells of a Windows host that it is out.
+    out_by_agent = "" if events else _out_by_agent(windows.get("agent") or {})
     is_prepared = bool(
         variables.get("services")
         or variables.get("before_tasks")
         or any(method in _BALANCERS for method in removal["methods"])
     )
     has_probe = bool(variables.get("health_probe_url")) and "health_probe" in removal["methods"]
-    is_drained = by_others or (is_marked and not needs_restore and agent.get("in_rotation", True))
+    is_drained = by_others or bool(out_by_agent) or (is_marked and not needs_restore and agent.get("in_rotation", True))
     return {
         "name": name,
         "vm_name": answer.get("vm_name"),
-        "events": answer.get("events") or [],
+        "events": events,
         "needs_restore": needs_restore,
         "is_drained": is_drained,
-        "kept_out_by": (lease_view.get("by_others") or "drained by hand") if is_drained else "",
+        "kept_out_by": (lease_view.get("by_others") or out_by_agent or "drained by hand") if is_drained else "",
         "agent": agent,
         "idle_agent": idle_agent,
+        "unmanaged": plain(_IDLE if idle_agent and windows else unmanaged),
+        "is_unknown": bool(unmanaged),
         "is_prepared": is_prepared or has_probe,
         "rests_on_probe": has_probe and not is_prepared,
         "leased": lease_view.get("leased") or "",
@@ -202,6 +211,13 @@ def _wrong_identity(variables: Mapping[str, Any], removal: Mapping[str, Any], an
         "load_balancer_removal_azure_vm_id, or id: %s is not this VM, which says that it is %s: that one would leave"
         " its pools instead. Correct the inventory" % (named, plain(said)[:_LONGEST_ID])
     ]
+
+
+def _out_by_agent(agent: Mapping[str, Any]) -> str:
+    """Who keeps a host out that is not hit, in words; empty if its agent says that it is in rotation."""
+    if not has_taken_out(agent):
+        return ""
+    return "drained by hand, its agent says" if agent.get("drained_by_hand") else "its agent says so"
 
 
 def _is_idle(agent: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> bool:
@@ -329,6 +345,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         idle_agent=bool(content.get("idle_agent")),
         would_fail=tuple(map(str, content.get("would_fail") or ())),
         remarks=tuple(map(str, content.get("remarks") or ())),
+        unmanaged=str(content.get("unmanaged") or ""),
     )
 
 

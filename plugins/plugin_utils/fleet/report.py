@@ -108,6 +108,7 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
             )
     lines += ["%s: left in service: %s" % (name, why) for name, why in plan.held.items() if name in plan.demanded]
     lines += ["%s: %s" % (name, why) for name, why in plan.abandoned.items()]
+    lines += ["%s: %s" % (name, why) for name, why in plan.unhandled.items()]
     lines += plan.shortfalls
     lines += [
         "%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items() if name not in plan.abandoned
@@ -135,7 +136,7 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
     hosts: dict[str, dict[str, Any]] = {}
     planned = [name for batch in plan.batches for name in batch]
     held = [name for name in plan.held if name not in planned]
-    named = {*planned, *held, *plan.passed_over}
+    named = {*planned, *held, *plan.passed_over, *plan.unhandled}
     for name, why in plan.passed_over.items():
         demand = plan.demanded.get(name)
         failure = plan.abandoned.get(name) or ("left alone: %s" % why if demand and demand.kind.must_be_met else "")
@@ -145,6 +146,10 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
             lines.append("%s: FAILED: %s" % (name, failure))
         else:
             lines.append("%s: left alone: %s" % (name, why))
+    for name, why in plan.unhandled.items():
+        by_host[name] = [why]
+        hosts[name] = _as_record((), Result(), by_host[name])
+        lines.append("%s: FAILED: %s" % (name, why))
     for name in [*planned, *held, *(name for name in results if name not in named)]:
         if name in held:
             lines.append("%s: FAILED: left in service: %s" % (name, plan.held[name]))

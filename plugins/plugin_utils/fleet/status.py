@@ -59,6 +59,8 @@ def _describe(
         found = of_this_vm(found, answer or {})
     except Shared as error:
         return ["%s: nothing is known: %s" % (name, plain(str(error)))]
+    if found.get("unmanaged"):
+        return ["%s: %s" % (name, plain(str(found["unmanaged"])))]
     view = lease_view(found)
     lines = ["%s: out %s" % (name, claim) for claim in view.claimed]
     if agent and has_taken_out(agent):
@@ -125,7 +127,11 @@ def _next(
         told.append(_command("restore", inventory, restore_hosts=name) + ", when the work on it is done")
     others = [owner for owner in claims if owner not in (BY_EVENT, BY_HAND)]
     told += [_command("restore", inventory, restore_hosts=name, restore_owner=owner) for owner in others]
-    if agent and has_taken_out(agent):
+    if agent and agent.get("drained_by_hand"):
+        is_windows = found.get("system") == "Windows"
+        command = _command("restore", inventory, restore_hosts=name) if is_windows else "foghorn-agent restore, on it"
+        told.append("%s, when the work on it is done" % command)
+    elif agent and has_taken_out(agent):
         told.append("nothing, its agent restores it; %s history, on it, shows the progress" % _AGENT_COMMAND)
     if there and not told:
         told.append("find out who created %s, and ask them to restore it" % " and ".join(there))

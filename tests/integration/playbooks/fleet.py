@@ -283,7 +283,11 @@ class Fleet:
 
     def hear(self, agent: RealAgent, text: str) -> None:
         """Wait until an agent has said this."""
-        wait_for(lambda: text in agent.output.read_text(), [agent])
+        self.wait_for_agent(agent, lambda: text in agent.output.read_text())
+
+    def wait_for_agent(self, agent: RealAgent, ask: Callable[[], Any]) -> None:
+        """Wait until something is true that an agent does."""
+        wait_for(ask, [agent])
 
     def looks(self, host: Host) -> int:
         """How often a host has asked for its events."""

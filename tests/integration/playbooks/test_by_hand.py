@@ -225,7 +225,7 @@ def test_given_hosts_named_in_the_inventory_when_drained_then_no_other_is_touche
     assert all(host.is_back() for host in fleet.hosts)
 
 
-@pytest.mark.parametrize("playbook", ["restore", "status", "doctor", "rehearse", "verify_image"])
+@pytest.mark.parametrize("playbook", ["rehearse", "verify_image"])
 def test_given_a_windows_host_when_it_is_asked_for_then_it_is_refused_by_name(
     make_fleet: MakeFleet, playbook: str
 ) -> None:

@@ -10,12 +10,16 @@ to show.
 
 from __future__ import annotations
 
+import base64
 import os
+import shlex
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
+from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
 from ansible.errors import AnsibleConnectionFailure
@@ -27,9 +31,12 @@ short_description: local connection to a machine that can be down
 description:
   - Fails as ssh does while the file HOST exists in the directory that FLEET_DOWN names.
   - Waits for an answer as long as there is HOST.unplugged.
+  - With a shell of Windows, the machine stands in for a Windows machine, of which only the agent is asked.
 author: The foghorn.azure_events contributors (!UNKNOWN)
 extends_documentation_fragment: [connection_pipelining]
 """
+
+_ENCODED = "-EncodedCommand "
 
 
 class Connection(LocalConnection):
@@ -40,6 +47,8 @@ class Connection(LocalConnection):
     def exec_command(self, cmd: str, in_data: bytes | None = None, sudoable: bool = True) -> tuple[int, bytes, bytes]:
         """Run a command, if the machine is up."""
         self._check()
+        if not in_data and _ENCODED in cmd:
+            return self._as_windows(base64.b64decode(cmd.partition(_ENCODED)[2]).decode("utf-16-le"))
         # Modules, and nothing else, come this way.
         if in_data:
             fault = self._next_fault(in_data)
@@ -54,6 +63,20 @@ class Connection(LocalConnection):
         """Copy a file, if the machine is up."""
         self._check()
         return super().put_file(*args, **kwargs)
+
+    def _as_windows(self, script: str) -> tuple[int, bytes, bytes]:
+        """Answer as a Windows machine does whose agent is asked, by the command of an agent here, if there is one."""
+        clock = b"foghorn-clock %sZ\r\n" % datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f0").encode()
+        name = self._play_context.remote_addr
+        agent = os.path.join(os.path.dirname(os.environ["FLEET_DOWN"]), name, "foghorn-agent")
+        if not os.path.exists(agent):
+            return 0, clock + b"foghorn-agent is not installed\r\n", b""
+        words = shlex.split(script.partition("& $python -IS $program ")[2].partition(";")[0])
+        if words == ["service", "is-active", "foghorn-agent"]:
+            return 1, clock, b""
+        done = subprocess.run([agent, *words], capture_output=True, check=False)
+        # Some connections say only that a command has failed.
+        return min(done.returncode, 1), clock + done.stdout, done.stderr
 
     def _next_fault(self, module: bytes) -> list[str]:
         """What the test wants to go wrong with this module on this machine: one line for each that is run there, or a

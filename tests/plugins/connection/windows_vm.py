@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import os
 import subprocess
-from typing import Any
 
 from ansible.plugins.connection.local import Connection as LocalConnection
 
@@ -29,16 +28,19 @@ class Connection(LocalConnection):
     """Runs scripts where a Windows machine would."""
 
     transport = "windows_vm"
+    has_pipelining = True
+    always_pipeline_modules = True
+    module_implementation_preferences = (".ps1", ".exe", "")
 
-    def exec_command(self, cmd: str, *_args: Any, **_options: Any) -> tuple[int, bytes, bytes]:
-        """Run a script."""
+    def exec_command(self, cmd: str, in_data: bytes | None = None, **_options: object) -> tuple[int, bytes, bytes]:
+        """Run a script, of which a module is input."""
         assert _ENCODED in cmd, cmd
         script = base64.b64decode(cmd.partition(_ENCODED)[2]).decode("utf-16-le")
         # What Windows starts by itself, Linux starts with Wine.
-        script = script.replace("; & '", "; & wine '")
+        script = script.replace("; & '", "; & wine '").replace("& $python", "& wine $python")
         done = subprocess.run(
             [os.environ["WINDOWS_VM_PWSH"], "-NoProfile", "-NonInteractive", "-Command", script],
-            stdin=subprocess.DEVNULL,
+            input=in_data or b"",
             capture_output=True,
             check=False,
             env={**os.environ, "ProgramFiles": os.path.join(os.environ["WINEPREFIX"], "drive_c", "Program Files")},

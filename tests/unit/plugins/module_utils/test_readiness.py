@@ -109,8 +109,11 @@ def test_given_no_agent_then_it_says_so_and_nothing_is_wrong(tmp_path: Path) -> 
 
 
 def test_given_an_agent_that_answers_then_it_says_whether_the_vm_is_in_rotation(tmp_path: Path) -> None:
-    assert agent(tmp_path, (0, '{"in_rotation": false}', "")) == ("ok", "answers: out of rotation")
-    assert agent(tmp_path, (0, '{"in_rotation": true}', "")) == ("ok", "answers: in rotation")
+    assert agent(tmp_path, (0, '{"in_rotation": false}', "")) == ("ok", "answers: out of rotation, Python unknown")
+    assert agent(tmp_path, (0, '{"in_rotation": true, "python": "3.9.18"}', "")) == (
+        "ok",
+        "answers: in rotation, Python 3.9.18",
+    )
 
 
 @pytest.mark.parametrize(

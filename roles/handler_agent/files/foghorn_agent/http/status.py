@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What others may see of the agent: `/status` as JSON, and a short table for a person. Pure."""
 
+import sys
 from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any, Container, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -127,6 +128,7 @@ def describe(
     in_rotation = not state.is_out and all(check["ready"] for check in checks)
     return {
         "version": __version__,
+        "python": sys.version.split()[0],
         "vm_name": state.vm_name,
         "vm_id": state.vm_id,
         "boot_id": state.boot_id,

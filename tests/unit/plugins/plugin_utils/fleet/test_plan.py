@@ -23,6 +23,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
     make_plan,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import LISTED_FOR, Policy, read_policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_results
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -1075,6 +1076,32 @@ def test_given_a_balancer_then_it_is_left_alone_and_counts_in_no_group(event: Ma
     assert plan.remarks == ("lb: it balances",)
     assert plan.groups == ("all: 2 of 2 in service, 1 must stay",)
     assert [event_plan.withheld for event_plan in plan.event_plans] == ["it also hits lb, which is left alone"]
+
+
+def test_given_a_host_that_nothing_handles_when_it_is_hit_then_that_is_told_and_the_others_of_its_event_are_prepared(
+    event: MakeEvent, now: float
+) -> None:
+    why = "not handled: no agent"
+    shared = event(resources=("vm_0", "vm_1"), event_id="A", notice=900)
+    tolerated = event("Freeze", ("vm_2",), event_id="B", duration=5)
+    hosts = [
+        Host("h0", "vm_0", (shared,)),
+        Host("h1", "vm_1", (shared,), groups=(), skip_reason=why, unmanaged=why),
+        Host("h2", "vm_2", (tolerated,), groups=(), skip_reason=why, unmanaged=why),
+        Host("h3", "vm_3", groups=(), skip_reason=why, unmanaged=why),
+    ]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="0", tolerated_freeze=9), now)
+
+    assert (plan.batches, plan.passed_over) == ([["h0"]], {})
+    assert plan.unhandled == {"h1": "Reboot A: not handled: no agent"}
+    assert plan.groups == ("all: 1 of 1 in service, 0 must stay",)
+    assert plan.remarks == ("h1, h2, h3: not handled: no agent",)
+    assert [one.withheld for one in plan.event_plans] == ["it also hits vm_1, which is left alone"]
+    report = describe_results(plan, {})
+    assert report.by_host["h1"] == ["Reboot A: not handled: no agent"]
+    assert "h1: FAILED: Reboot A: not handled: no agent" in report.lines
+    assert not {"h2", "h3"} & set(report.hosts)
 
 
 def clock(now: float, ahead: float) -> ClockReading:

@@ -50,6 +50,42 @@ def test_given_no_variables_then_the_defaults_of_the_roles_are_used() -> None:
     assert {name: defaults["load_balancer_removal_" + name] for name in REMOVAL} == REMOVAL
 
 
+@pytest.mark.parametrize(
+    ("found", "events", "kept_out_by", "unmanaged", "is_unknown"),
+    [
+        ({"agent": {"in_rotation": True}}, False, "", "", False),
+        ({"agent": {"in_rotation": False}}, False, "its agent says so", "", False),
+        ({"agent": {"in_rotation": False, "drained_by_hand": {}}}, False, "its agent says so", "", False),
+        (
+            {"agent": {"in_rotation": False, "drained_by_hand": {"drain": "succeeded"}}},
+            False,
+            "drained by hand, its agent says",
+            "",
+            False,
+        ),
+        # It is hit: its agent brings it back.
+        ({"agent": {"in_rotation": False}}, True, "", "", False),
+        ({"unmanaged": "no agent"}, True, "", "no agent", True),
+        ({"agent": {"events": [{"event_id": "a", "nothing_configured": True}]}}, True, "", "nothing configured", False),
+    ],
+)
+def test_given_a_windows_host_then_its_agent_alone_says_where_it_is_and_who_handles_it(
+    event: MakeEvent, found: dict[str, Any], events: bool, kept_out_by: str, unmanaged: str, is_unknown: bool
+) -> None:
+    listed = [event_as_dict(event(resources=("web_1",), event_id="A"), "web_1", datetime.now(UTC))] if events else []
+    noted = reading(
+        answer={"vm_name": "web_1", "events": listed},
+        agent=found.get("agent", {}) if events else {},
+        found={"system": "Windows", **found},
+    )
+
+    assert noted["kept_out_by"] == kept_out_by
+    assert noted["is_drained"] == bool(kept_out_by)
+    assert unmanaged in noted["unmanaged"]
+    assert bool(noted["unmanaged"]) == bool(unmanaged)
+    assert noted["is_unknown"] is is_unknown
+
+
 def test_given_an_idle_host_when_noted_then_it_is_one_that_a_plan_reads() -> None:
     host = read_host(reading(policy={"minimum_in_service": "50%"}))
 

@@ -67,6 +67,24 @@ def test_given_a_host_that_may_be_about_to_be_deleted_then_that_is_what_it_waits
     assert lines[1].startswith("web1: waits for: its deletion is no longer listed: it is restored when it boots")
 
 
+@pytest.mark.parametrize(
+    ("system", "said"),
+    [({}, "foghorn-agent restore, on it"), ({"system": "Windows"}, f"{RESTORE} --extra-vars restore_hosts=web1")],
+)
+def test_given_a_host_that_its_agent_has_drained_by_hand_then_it_is_said_how_to_restore_it(
+    system: dict[str, str], said: str
+) -> None:
+    agent = {"in_rotation": False, "drained_by_hand": {"since": "2026-09-19T17:59:00Z", "drain": "succeeded"}}
+
+    lines = status({**found(), **system}, agent=agent)
+
+    assert lines == ["web1: out, its agent says", f"web1: next: {said}, when the work on it is done"]
+
+
+def test_given_a_windows_host_without_an_agent_then_that_is_all_that_is_known() -> None:
+    assert status({**found(), "system": "Windows", "unmanaged": "no\x1bagent"}) == ["web1: no\\x1bagent"]
+
+
 def test_given_a_run_at_work_here_then_there_is_nothing_to_do() -> None:
     out = found(lease_of(describe_run("handle_events")), handle_events=claim())
 
