@@ -91,3 +91,16 @@ def test_given_updates_of_a_whole_tier_when_checked_then_the_reason_is_reported_
     assert the_run(fleet)["status"] == "Pending"
     assert "2 of 2 hosts are in service, and 1 must stay" in run.text, run.output
     assert all(host.is_back() for host in fleet.hosts)
+
+
+def test_given_a_windows_host_then_it_fails_by_name_before_it_is_contacted(
+    fleet: Fleet, prepare: Callable[..., tuple[int, Run]]
+) -> None:
+    # Were it contacted, it would answer.
+    fleet.hosts[0].variables |= {"ansible_shell_type": "powershell"}
+
+    status, run = prepare(count=1)
+
+    assert status == 2
+    assert "it is a Windows host, and this playbook is for Linux" in run.report(fleet.hosts[0])
+    assert fleet.looks(fleet.hosts[0]) == 0
