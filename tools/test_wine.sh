@@ -23,7 +23,7 @@ if [ -n "$missing" ]; then
     exit 0
 fi
 WINDOWS_PYTHON_ZIP=$("$(dirname "$0")/windows_python.sh" "$cache")
-export WINDOWS_PYTHON_ZIP WINDOWS_PYTHON_DIRECTORY="$cache/windows-python"
+export WINDOWS_PYTHON_ZIP WINDOWS_PYTHON_DIRECTORY="$cache/windows-python" WINDOWS_PACKAGES="$cache/windows-packages"
 # No display, and neither .NET nor a browser, for which Wine would ask.
 export PWSH_ENGINE="${PWSH_ENGINE:-}"
 export WINEPREFIX="$cache/wine" WINEARCH=win64 WINEDEBUG="${WINEDEBUG:--all}" DISPLAY= WINEDLLOVERRIDES='mscoree,mshtml='

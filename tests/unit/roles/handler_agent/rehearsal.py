@@ -39,9 +39,16 @@ UNHARMED = "unharmed"
 
 STEP_SECONDS = {"deregister": 3.0, "wait": 2.0, "stop": 4.0, "flush": 3.0, "start": 3.0, "register": 2.0, "hooks": 1.0}
 POLICY: Dict[str, Any] = {
-    "drain": [{"command": ["/bin/deregister"], "name": "deregister"}, {"command": ["/bin/wait"], "name": "wait"}],
-    "shutdown": [{"command": ["/bin/stop"], "name": "stop"}],
-    "restore": [{"command": ["/bin/start"], "name": "start"}, {"command": ["/bin/register"], "name": "register"}],
+    # Windows runs no file of another name.
+    "drain": [
+        {"command": ["/bin/deregister.exe"], "name": "deregister"},
+        {"command": ["/bin/wait.exe"], "name": "wait"},
+    ],
+    "shutdown": [{"command": ["/bin/stop.exe"], "name": "stop"}],
+    "restore": [
+        {"command": ["/bin/start.exe"], "name": "start"},
+        {"command": ["/bin/register.exe"], "name": "register"},
+    ],
     "approve": "quorum",
     "margin": 2,
 }

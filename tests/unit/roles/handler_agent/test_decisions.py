@@ -369,7 +369,7 @@ def test_given_a_restore_step_that_fails_when_asked_what_comes_next_then_it_is_t
 def test_given_a_restore_under_way_when_another_event_needs_the_machine_out_then_it_is_given_up() -> None:
     state = finished(advanced(taken_in(NAMED, document(event()))))
     state = finished(advanced(taken_in(state, document(incarnation=2))))
-    assert state.restore == Progress(BEGUN, ('["command","/bin/start"]',))
+    assert state.restore == Progress(BEGUN, ('["command","/bin/start.exe"]',))
     state = taken_in(state, document(event("E-2"), incarnation=3))
     # The order of the transitions does not matter.
     state = advanced(state)

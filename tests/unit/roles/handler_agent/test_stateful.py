@@ -16,7 +16,7 @@ from rehearsal import DEALLOCATED, DELETED, POLICY, STEP_SECONDS, UNHARMED, VM_N
 
 RESOURCES = {"own": (VM_NAME,), "shared": (VM_NAME, "web_1"), "others": ("web_1",), "likely": ("web_01", "web_")}
 DOUBT = 300
-LONGER = dict(POLICY, shutdown=[*POLICY["shutdown"], {"command": ["/bin/flush"], "name": "flush"}])
+LONGER = dict(POLICY, shutdown=[*POLICY["shutdown"], {"command": ["/bin/flush.exe"], "name": "flush"}])
 MOST_EVENTS = 4
 
 

@@ -11,7 +11,7 @@ import pytest
 from foghorn_agent.decide.decisions import Work
 from rehearsal import UNIT_POLICY, Life, Rehearsal
 
-WITHHELD = dict(UNIT_POLICY, check=[{"command": ["/bin/alerts"], "name": "alerts"}])
+WITHHELD = dict(UNIT_POLICY, check=[{"command": ["/bin/alerts.exe"], "name": "alerts"}])
 
 
 def held(**life: Any) -> Rehearsal:

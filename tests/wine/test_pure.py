@@ -1,0 +1,46 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Does a Windows Python decide and ask as Linux does? Tests of the agent and the core that know of no system."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from pathlib import Path
+
+from .conftest import PYTHON, ROOT, run, windows
+
+PACKAGES = Path(os.environ.get("WINDOWS_PACKAGES", ""))
+AGENT = ROOT / "tests/unit/roles/handler_agent"
+CORE = ROOT / "tests/unit/plugins/module_utils/scheduled_events"
+SUITES = [
+    *(AGENT / f"test_{name}.py" for name in ("advisory", "decisions", "manual", "state", "stateful", "traps")),
+    *(AGENT / f"test_{name}.py" for name in ("status", "still_down")),
+    *(CORE / f"test_{name}.py" for name in ("client", "document", "http_connection", "operations", "url")),
+]
+# Without the conftest of the agent, which looks at /proc. Linux takes more examples.
+PROGRAM = """
+import sys
+sys.path[:0] = {paths!r}
+import hypothesis, pytest
+hypothesis.settings.register_profile("few", max_examples=20, deadline=None, database=None)
+hypothesis.settings.load_profile("few")
+class Shared:
+    @pytest.fixture
+    def clock(self):
+        from edge_helpers import Clock
+        return Clock()
+options = ["-q", "--noconftest", "-p", "no:cacheprovider", "-W", "ignore", "--tb=short", "-c", "NUL"]
+sys.exit(pytest.main([*options, *{suites!r}], plugins=[Shared()]))
+"""
+
+
+def test_given_a_windows_python_then_what_knows_of_no_system_passes_its_tests_there() -> None:
+    packages = [PACKAGES, Path(sysconfig.get_path("purelib"))]
+    ours = [ROOT / "roles/handler_agent/files", ROOT / ".cache/agent", AGENT, ROOT / ".cache/collections", ROOT]
+    program = PROGRAM.format(paths=list(map(windows, [*packages, *ours])), suites=list(map(windows, SUITES)))
+
+    done = run(PYTHON, "-IS", "-B", "-c", program)
+
+    assert done.process.returncode == 0, done.output
+    assert " passed in " in done.output.splitlines()[-1], done.output
