@@ -15,7 +15,7 @@ from typing import Any
 
 _OURS = (
     "handle_events|load_balancer_removal|graceful_shutdown|handler_agent|terminate_notifications|azure_simulator"
-    "|redeploy_early|handle_os_upgrades|prepare_for_updates|rehearse|verify_image|controller_setup"
+    "|redeploy_early|handle_os_upgrades|prepare_for_updates|rehearse|trial|verify_image|controller_setup"
 )
 # Variables of others may begin like those of the playbooks drain, restore and status. Variables that begin with `__`
 # are private, and no fact has such a name. The inventory plugin azure_rm has the id of a VM as `id`, and whether it is

@@ -209,11 +209,11 @@ def judge(
             history = histories.get(name)
             figures: dict[str, Any] = {"vm_name": machine["vm_name"], "failures": []}
             if history is not None:
-                figures.update(_figures(history, event))
-                figures["failures"] = _judge_machine(figures, event["event_type"] in FINAL_EVENT_TYPES, expected)
+                figures.update(read_figures(history, event))
+                figures["failures"] = judge_machine(figures, event["event_type"] in FINAL_EVENT_TYPES, expected)
             machines[name] = figures
             failures += ["%s: %s" % (name, text) for text in figures["failures"]]
-            lines.append("%s: %s" % (name, _describe_machine(figures, history is not None, machine["has_agent"])))
+            lines.append("%s: %s" % (name, describe_machine(figures, history is not None, machine["has_agent"])))
     lines += ["FAILED: %s" % text for text in failures] or ["PASSED"]
     return {
         "passed": not failures,
@@ -241,7 +241,7 @@ def _judge_approval(event: Record, expected: str) -> list[str]:
     return failures
 
 
-def _figures(history: Sequence[Record], event: Record) -> dict[str, Any]:
+def read_figures(history: Sequence[Record], event: Record) -> dict[str, Any]:
     """An agent's notes about the event. Instants are seconds since it was announced."""
     notes = _notes_of(history, event)
     stages = _stages(notes)
@@ -300,7 +300,7 @@ def _first(notes: Sequence[Record], kind: str) -> float | None:
     return next((note["at"] for note in notes if note["kind"] == kind), None)
 
 
-def _judge_machine(figures: Mapping[str, Any], is_final: bool, expected: str) -> list[str]:
+def judge_machine(figures: Mapping[str, Any], is_final: bool, expected: str) -> list[str]:
     failures = ["a step failed: %s" % text for text in figures["failed_steps"]]
     stages = figures["stages"]
     if figures["seen"] is None:
@@ -349,7 +349,7 @@ def _describe_notice_left(event: Record) -> str:
     return "%.1f s of notice left" % event["notice_left_at_approval"]
 
 
-def _describe_machine(figures: Mapping[str, Any], is_known: bool, has_agent: bool) -> str:
+def describe_machine(figures: Mapping[str, Any], is_known: bool, has_agent: bool) -> str:
     if not is_known:
         return "could not be asked what it did" if has_agent else "has no agent that could tell what it did"
     told = ["saw nothing" if figures["seen"] is None else "seen after %.1f s" % figures["seen"]]

@@ -50,6 +50,7 @@ BEFORE_CONTACT = {
     "status_hosts",
     "doctor_hosts",
     "install_agent_hosts",
+    "trial_hosts",
     "verify_image_hosts",
     "redeploy_early_hosts",
     "handle_os_upgrades_hosts",
