@@ -71,20 +71,6 @@ def test_given_no_root_when_install_agent_is_checked_as_pasted_then_the_agent_it
     assert re.findall(r"ok: \[(host-\d+)\]", told.split("TASK [")[0]) == ["host-31"]
 
 
-def test_given_a_reboot_when_read_events_runs_as_pasted_then_it_shows_the_reboot(
-    simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    simulator.event(event_type="Reboot", resources=["web_1", "web_2"], notice=36000)
-    simulator.event(event_type="Redeploy", resources=["web_0"], notice=36000)
-    point_at(simulator, "web_1", monkeypatch)
-
-    result = run("read_events.yml", tmp_path, simulator)
-
-    assert result.returncode == 0, result.stdout
-    assert re.search(r"Reboot of web_1, web_2, \d+ s from now", result.stdout)
-    assert "Redeploy" not in result.stdout
-
-
 def test_given_a_shared_reboot_when_approve_runs_as_pasted_on_its_leader_then_it_begins(
     simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

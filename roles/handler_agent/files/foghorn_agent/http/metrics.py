@@ -14,11 +14,11 @@ Sample = Tuple[str, Labels, float]
 
 _HELP = {
     "foghorn_in_rotation": ("gauge", "Whether the machine is in rotation."),
-    "foghorn_events": ("gauge", "Events of this machine that are listed now."),
+    "foghorn_events": ("gauge", "Events of this machine that are listed now, by type, status and phase."),
     "foghorn_seconds_until_start": ("gauge", "Notice left before an event, if Azure gives it."),
     "foghorn_check_ready": ("gauge", "Whether the application is ready, by check."),
     "foghorn_waiting_for_member": ("gauge", "Members that a shared event waits for, by name and reason."),
-    "foghorn_member_errors_total": ("counter", "Members without a usable status, by reason."),
+    "foghorn_member_errors_total": ("counter", "Answers of members that contain no usable status, by reason."),
     "foghorn_last_answer_timestamp_seconds": ("gauge", "When IMDS last returned a document."),
     "foghorn_journal_unwritten": ("gauge", "Journal records that are not on disk yet."),
     "foghorn_problems": ("gauge", "Whether the agent has this problem; /healthz explains it."),
@@ -28,7 +28,7 @@ _HELP = {
     "foghorn_errors_total": ("counter", "Unexpected errors in the agent's loop."),
     "foghorn_webhooks_total": ("counter", "Webhooks, by result."),
     "foghorn_dry_run": ("gauge", "Whether the agent is in dry run."),
-    "foghorn_dry_run_would_total": ("counter", "Actions that dry runs did not take, by action."),
+    "foghorn_dry_run_would_total": ("counter", "Steps and approvals that a dry run did not take."),
     "foghorn_stage_seconds": ("histogram", "Duration of the stages that ended, by stage and result."),
 }
 
