@@ -80,6 +80,40 @@ def test_given_an_agent_when_a_redeployment_is_tried_then_the_contract_and_the_a
     assert host.is_serving()
 
 
+def test_given_a_request_of_ones_own_and_another_handler_then_the_approval_is_confirmed(fleet: Fleet) -> None:
+    (host,) = fleet.hosts
+    run = fleet.start("trial", *CONFIRMED, trial_event="Reboot", **variables(fleet))
+    run.wait_until(lambda: "Now make the request to Azure" in run.output)
+    event_id = fleet.event("Reboot", host, event_source="User")
+    run.wait_until(lambda: "Reboot: listed" in run.output)
+    fleet.approve(host)
+    fleet.azure.advance(31)
+    run.wait_until(lambda: "Reboot: started" in run.output)
+    fleet.azure.advance(600)
+
+    assert run.finish() == 0, run.output
+    report = verdicts(written(fleet))
+    assert report["An approval starts it before its notice is over"] == "held"
+    assert set(report.values()) == {"held"}
+    assert fleet.record(event_id)["status"] == "Completed"
+
+
+def test_given_a_spot_vm_that_is_evicted_then_losing_it_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vms = [{"name": "vm_0", "address": "127.0.85.1", "spot": True}]
+    with Fleet(tmp_path, 85, 1, arm={"subscription_id": SUBSCRIPTION}, vms=vms) as fleet:
+        fleet.sign_in(monkeypatch, "vm_0")
+        run = fleet.start("trial", *CONFIRMED, trial_event="Preempt", **variables(fleet), trial_timeout=15)
+        run.wait_until(lambda: "Preempt: listed" in run.output)
+        fleet.azure.advance(100)
+
+        assert run.finish() == 0, run.output
+        report = verdicts(written(fleet))
+        assert "broken" not in report.values()
+        assert report["When it is over it is no longer listed"] == "not seen"
+
+
 def test_given_a_wrong_answer_when_only_asked_then_it_is_named_and_nothing_is_caused(fleet: Fleet) -> None:
     event = {
         "EventId": "5C0429C8-309D-4B1E-B38D-F1DCCBCBDF05",
