@@ -184,6 +184,7 @@ def make_report(versions: Json, hosts: Sequence[Json], event_type: str, problems
     :param hosts: each with `name`, `answers`; if an event was caused, `polls`, `requested_at`; `history` of its agent
     :param problems: what went wrong with the trial itself
     """
+    problems = list(problems)
     names: list[str] = []
     reports: list[dict[str, Any]] = []
     for number, host in enumerate(hosts, 1):
@@ -196,18 +197,22 @@ def make_report(versions: Json, hosts: Sequence[Json], event_type: str, problems
         times: dict[str, Any] = {}
         if host.get("requested_at"):
             polled, requested_at = host.get("polls") or (), float(host["requested_at"])
-            more, times = follow(event_type, read_name(answers), polled, requested_at, host.get("history"))
+            try:
+                more, times = follow(event_type, read_name(answers), polled, requested_at, host.get("history"))
+            except (AttributeError, KeyError, TypeError, ValueError):
+                # Only the history is read as it is: a machine that was taken over can write anything into it.
+                problems.append("host %d: what its agent has noted cannot be read" % number)
+                more, times = follow(event_type, read_name(answers), polled, requested_at)
             lines += [line for line in more if line not in lines]
         reports.append(
             {
                 "host": "host %d" % number,
-                "azure": {key: compute.get(key) for key in _TELLS_OF_AZURE},
+                "azure": {key: _quote(compute[key]) for key in _TELLS_OF_AZURE if compute.get(key)},
                 "lines": [line._asdict() for line in lines],
                 "seconds_since_the_request": times,
             }
         )
     broken = sum(line["verdict"] == BROKEN for report in reports for line in report["lines"])
-    problems = list(problems)
     report: dict[str, Any] = {
         "passed": not broken and not problems,
         "event": event_type,

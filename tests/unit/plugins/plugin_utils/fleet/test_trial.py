@@ -138,6 +138,25 @@ def test_given_what_was_seen_then_it_is_known_how_far_the_event_has_come(seen: i
     assert stage("Redeploy", "vm_0", LIFE[:seen]) == expected
 
 
+@pytest.mark.parametrize(
+    "note",
+    [{"kind": "stage"}, {"kind": "approving", "at": "soon"}, {"kind": "seen", "at": None, "event": event()}],
+    ids=lambda note: str(note["kind"]),
+)
+def test_given_a_history_that_no_agent_writes_then_that_is_a_problem_and_the_rest_is_reported(
+    note: dict[str, Any],
+) -> None:
+    history = [note | {"event_id": EVENT_ID}]
+    host = {"name": "web1", "answers": answers(), "polls": LIFE, "requested_at": BEGIN, "history": history}
+
+    report = make_report({}, [host], "Redeploy")
+
+    assert report["problems"] == ["host 1: what its agent has noted cannot be read"]
+    assert "An approval starts it before its notice is over" in [
+        line["contract"] for line in report["hosts"][0]["lines"]
+    ]
+
+
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
