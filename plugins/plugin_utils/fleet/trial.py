@@ -234,7 +234,16 @@ def write_page(report: Json) -> list[str]:
         lines += ["%s: %s" % (name, value) for name, value in host["azure"].items()]
         lines += ["%s: %s s after the request" % one for one in host["seconds_since_the_request"].items()]
         lines += ["", *("%-8s  %s: %s" % (one["verdict"], one["contract"], one["found"]) for one in host["lines"])]
-    return [*lines, "", "PASSED" if report["passed"] else "FAILED"]
+    verdicts = [one["verdict"] for host in report["hosts"] for one in host["lines"]]
+    counted = ", ".join("%d %s" % (verdicts.count(verdict), verdict) for verdict in (HELD, BROKEN, NOT_SEEN))
+    invited = "The JSON of this report has no names and no ids: please attach it to an issue of the collection."
+    return [
+        *lines,
+        "",
+        "Lines of the contract: %s. %s" % (counted, invited),
+        "",
+        "PASSED" if report["passed"] else "FAILED",
+    ]
 
 
 # --- lines ----------------------------------------------------------------------------------------
