@@ -21,7 +21,7 @@ ON_ONE_HOST = {
     "redeploy": "reboots it in order, with an empty temporary disk",
     "freeze": "pauses it",
     "thaw": "lets it go on",
-    "unplug": "pulls its network cable",
+    "unplug": "pulls its network cable, also for the next boot",
     "plug-in": "undoes that",
     "destroy": "ends it at once and for good",
 }

@@ -181,7 +181,8 @@ def stage(event_type: str, vm_name: str, polls: Sequence[Json]) -> str:
 def make_report(versions: Json, hosts: Sequence[Json], event_type: str, problems: Iterable[str] = ()) -> dict[str, Any]:
     """The report of a trial, without names and ids.
 
-    :param hosts: each with `name`, `answers`; if an event was caused, `polls`, `requested_at`; `history` of its agent
+    :param hosts: each with `name`, `answers`; `agent`, its version; if an event was caused, `polls`, `requested_at` and
+        the `history` of its agent
     :param problems: what went wrong with the trial itself
     """
     problems = list(problems)
@@ -207,6 +208,7 @@ def make_report(versions: Json, hosts: Sequence[Json], event_type: str, problems
         reports.append(
             {
                 "host": "host %d" % number,
+                "agent": _quote(host.get("agent") or "none"),
                 "azure": {key: _quote(compute[key]) for key in _TELLS_OF_AZURE if compute.get(key)},
                 "lines": [line._asdict() for line in lines],
                 "seconds_since_the_request": times,
@@ -230,7 +232,7 @@ def write_page(report: Json) -> list[str]:
     lines += ["%s: %s" % (name, value) for name, value in report["versions"].items()]
     lines += ["PROBLEM: %s" % problem for problem in report["problems"]]
     for host in report["hosts"]:
-        lines += ["", "## %s" % host["host"], ""]
+        lines += ["", "## %s" % host["host"], "", "agent: %s" % host["agent"]]
         lines += ["%s: %s" % (name, value) for name, value in host["azure"].items()]
         lines += ["%s: %s s after the request" % one for one in host["seconds_since_the_request"].items()]
         lines += ["", *("%-8s  %s: %s" % (one["verdict"], one["contract"], one["found"]) for one in host["lines"])]

@@ -73,6 +73,7 @@ def test_given_an_agent_when_a_redeployment_is_tried_then_the_contract_and_the_a
     (times,) = (one["seconds_since_the_request"] for one in report["hosts"])
     assert 0 <= times["announced"] <= times["started"] < times["gone"]
     assert None not in times.values()
+    assert [one["agent"] for one in report["hosts"]] == ["foghorn-agent %s" % report["versions"]["collection"]]
     page = (fleet.path / "trial.md").read_text()
     assert page.endswith("PASSED\n")
     for name in ("vm_0", SUBSCRIPTION, event_id, "host0", "/subscriptions/"):
