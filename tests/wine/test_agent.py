@@ -7,7 +7,9 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import subprocess
 import threading
+import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 from azure_simulator.testing import Simulator
 
-from .conftest import DATA, PYTHON, STAGES, Agent, run, wait_for, windows
+from .conftest import DATA, PATIENCE, PYTHON, STAGES, Agent, run, wait_for, windows
 
 Make = Callable[..., Agent]
 PREPARED = [*STAGES["drain"], *STAGES["shutdown"]]
@@ -24,7 +26,7 @@ LIFE: dict[str, Any] = {"impact": 1, "linger": 1}
 
 def approvals(azure: Simulator) -> list[str]:
     """The ids of the events that were approved."""
-    return [str(one["event_id"]) for one in azure.status()["events"] if one.get("approved_at") or one.get("approved")]
+    return [str(one["event_id"]) for one in azure.status()["events"] if one["approvals"]]
 
 
 @pytest.mark.parametrize("event_type", ["Reboot", "Redeploy", "Freeze"])
@@ -128,6 +130,77 @@ def test_given_a_step_under_way_when_the_agent_is_killed_then_the_next_one_goes_
     # The one that was under way is begun again, and ended once: what it started ended with the agent.
     assert here.noted() == [*PREPARED, *STAGES["restore"]]
     assert here.noted("begin").count(at) == 2
+
+
+def kinds(here: Agent) -> set[str]:
+    """The kinds of records in its journal: of stages and steps, each stage's by itself."""
+    with contextlib.suppress(OSError):
+        lines = (here.directory / "state/journal.jsonl").read_text().splitlines(keepends=True)
+        records = [json.loads(line) for line in lines if line.endswith("\n")]
+        told = ("kind", "stage", "state", "name")
+        return {" ".join(str(one[name]) for name in told if one.get(name)) for one in records}
+    return set()
+
+
+def test_given_an_event_when_the_agent_is_killed_at_each_kind_of_record_then_the_next_one_goes_on(
+    agent: Make, azure: Simulator
+) -> None:
+    steps = {
+        f"{what} {stage} {name}"
+        for what in ("step_begun", "step_ended")
+        for stage, names in STAGES.items()
+        for name in names
+    }
+    stages = {f"stage {stage} {state}" for stage in STAGES for state in ("begun", "succeeded")}
+    here = agent()
+    here.begin()
+    known = kinds(here)
+    azure.event("Reboot", "win", impact=5, linger=5, approval_delay=5)
+    killed: set[str] = set()
+    ends = time.monotonic() + PATIENCE
+
+    def is_restored() -> bool:
+        return {"stage restore succeeded"} <= killed and here.is_restored()
+
+    while not is_restored():
+        if kinds(here) - known:
+            here.process.kill()
+            killed |= kinds(here) - known
+            known |= killed
+            here.begin()
+        time.sleep(0.02)
+        assert time.monotonic() < ends, here.process.output
+
+    assert {"seen", "approving", "approved", *stages, *steps} - killed == set()
+    assert approvals(azure)
+    assert list(dict.fromkeys(here.noted())) == [*PREPARED, *STAGES["restore"]]
+
+
+def test_given_a_full_disk_when_an_event_comes_then_the_machine_is_prepared_and_approved_when_there_is_room(
+    agent: Make, azure: Simulator
+) -> None:
+    here = agent()
+    state = here.directory / "state"
+    state.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k,mode=700", "full", str(state)], check=True)
+    try:
+        here.begin()
+        filler = state / "filler"
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+            while file.write(b"x" * 4096):
+                pass
+        # What is left of the journal's last page does not hold it.
+        azure.event("Reboot", "win", notice=600, impact=1, linger=1, description="x" * 8192)
+        here.wait_for(lambda: here.noted() == PREPARED)
+        assert here.status()["problems"]["journal"]
+        assert approvals(azure) == []
+
+        filler.unlink()
+        here.wait_for(here.is_restored)
+        assert approvals(azure)
+    finally:
+        here.end()
+        subprocess.run(["umount", str(state)], check=True)
 
 
 def test_given_an_agent_when_another_is_started_then_that_one_refuses(agent: Make) -> None:
