@@ -221,10 +221,7 @@ def _security_of(path: str) -> str:
             descriptor, 1, _OWNER_AND_DACL, ctypes.byref(text), None
         ):
             raise win32.last_error()
-        try:
-            return ctypes.wstring_at(text.value or 0)
-        finally:
-            win32.kernel32.LocalFree(text)
+        return win32.take_text(text)
     finally:
         win32.kernel32.LocalFree(descriptor)
 
@@ -257,9 +254,6 @@ def _user() -> Optional[str]:
         identifier = ctypes.c_void_p.from_buffer(found)
         if not win32.advapi32.ConvertSidToStringSidW(identifier, ctypes.byref(text)):
             return None
-        try:
-            return ctypes.wstring_at(text.value or 0)
-        finally:
-            win32.kernel32.LocalFree(text)
+        return win32.take_text(text)
     finally:
         win32.kernel32.CloseHandle(token)

@@ -37,6 +37,11 @@ class ServiceManager(NamedTuple):
     """Tell it to start."""
 
 
+def code_of(error: OSError) -> int:
+    """The number of Windows in an error; 0 if it has none."""
+    return getattr(error, "winerror", None) or 0
+
+
 class _Status(ctypes.Structure):
     """SERVICE_STATUS_PROCESS."""
 
@@ -141,7 +146,7 @@ def _dependents(name: str) -> List[str]:
             service, _NOT_STOPPED, buffer, size.value if buffer else 0, ctypes.byref(size), ctypes.byref(count)
         ):
             error = _win32().last_error(name)
-            if _win32().code_of(error) != _MORE_DATA:
+            if code_of(error) != _MORE_DATA:
                 raise error
             buffer = ctypes.create_string_buffer(size.value)
         found = ctypes.cast(buffer, ctypes.POINTER(_Dependent)) if buffer else None
@@ -167,7 +172,7 @@ def exists(name: str) -> bool:
     try:
         _state(name)
     except OSError as error:
-        if _win32().code_of(error) == DOES_NOT_EXIST:
+        if code_of(error) == DOES_NOT_EXIST:
             return False
         raise
     return True
@@ -218,7 +223,7 @@ def install(name: str, command: str, description: str) -> None:
         ):
             if not win32.advapi32.ChangeServiceConfig2W(service, kind, ctypes.byref(value)):
                 error = win32.last_error(name)
-                if win32.code_of(error) != _INVALID_LEVEL:
+                if code_of(error) != _INVALID_LEVEL:
                     raise error
 
 

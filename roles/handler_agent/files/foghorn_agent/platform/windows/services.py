@@ -15,7 +15,16 @@ from typing import Any, Callable, Dict, List
 
 from .. import program
 from . import files, machine
-from .service_manager import DOES_NOT_EXIST, RUNNING, START_PENDING, STOP_PENDING, STOPPED, ServiceManager, manager
+from .service_manager import (
+    DOES_NOT_EXIST,
+    RUNNING,
+    START_PENDING,
+    STOP_PENDING,
+    STOPPED,
+    ServiceManager,
+    code_of,
+    manager,
+)
 
 WHAT_IS_NAMED = "the name of a service, as Get-Service shows it"
 HOW_TO_SEE = "Get-Service foghorn-agent"
@@ -66,7 +75,7 @@ def problems_with(name: str) -> List[str]:
     try:
         manager().state(name)
     except OSError as error:
-        return ["there is no service %s" % name if _code_of(error) == DOES_NOT_EXIST else "%s: %s" % (name, error)]
+        return ["there is no service %s" % name if code_of(error) == DOES_NOT_EXIST else "%s: %s" % (name, error)]
     return []
 
 
@@ -83,7 +92,7 @@ def state_word(manager: ServiceManager, name: str) -> str:
     try:
         return _STATES.get(manager.state(name), "unknown")
     except OSError as error:
-        if _code_of(error) == DOES_NOT_EXIST:
+        if code_of(error) == DOES_NOT_EXIST:
             return "unknown"
         raise
 
@@ -104,7 +113,7 @@ def stop(manager: ServiceManager, name: str, notes: "Notes", sleep: Callable[[fl
                 try:
                     _stop_one(manager, each, sleep)
                 except OSError as error:
-                    if _code_of(error) == _DEPENDENTS_RUNNING:
+                    if code_of(error) == _DEPENDENTS_RUNNING:
                         # One of them has been started meanwhile.
                         break
                     raise
@@ -140,9 +149,9 @@ def _stop_one(manager: ServiceManager, name: str, sleep: Callable[[float], None]
                 is_told = True
                 continue
             except OSError as error:
-                if _code_of(error) == _NOT_ACTIVE:
+                if code_of(error) == _NOT_ACTIVE:
                     return
-                if _code_of(error) != _CANNOT_ACCEPT_CONTROL or state == RUNNING:
+                if code_of(error) != _CANNOT_ACCEPT_CONTROL or state == RUNNING:
                     raise
         sleep(_PAUSE)
 
@@ -153,7 +162,7 @@ def _start_one(manager: ServiceManager, name: str, sleep: Callable[[float], None
     try:
         manager.start(name)
     except OSError as error:
-        if _code_of(error) != _ALREADY_RUNNING:
+        if code_of(error) != _ALREADY_RUNNING:
             raise
     while True:
         state = manager.state(name)
@@ -211,7 +220,3 @@ class Notes:
     def _write(self, noted: Dict[str, List[str]]) -> None:
         files.make_private_directory(self._directory)
         files.write_private(self._path, json.dumps(noted))
-
-
-def _code_of(error: OSError) -> int:
-    return getattr(error, "winerror", None) or 0

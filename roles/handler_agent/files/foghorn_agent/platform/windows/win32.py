@@ -34,9 +34,12 @@ def error_of(code: int, about: str = "") -> OSError:
     return OSError(0, "%s: %s" % (about, text) if about else text, None, code)
 
 
-def code_of(error: OSError) -> int:
-    """The number of Windows in an error; 0 if it has none."""
-    return getattr(error, "winerror", None) or 0
+def take_text(text: ctypes.c_void_p) -> str:
+    """The text that Windows has allocated for this call, which is freed."""
+    try:
+        return ctypes.wstring_at(text.value or 0)
+    finally:
+        kernel32.LocalFree(text)
 
 
 def _declare(library: Any, name: str, result: Any, *arguments: Any) -> None:
