@@ -54,6 +54,8 @@ ARGUMENTS = {
     "roles": {"type": "list", "elements": "str", "default": []},
     "in_step": {"type": "bool", "default": False},
     "alike": {"type": "list", "elements": "str", "default": []},
+    "chosen_by": {"type": "str", "default": ""},
+    "strangers": {"type": "list", "elements": "str", "default": []},
     "playbook": {"type": "str", "default": ""},
     "job": {"type": "dict", "default": {}},
     "found": {"type": "dict", "default": {}},

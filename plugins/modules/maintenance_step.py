@@ -116,6 +116,15 @@ options:
     type: list
     elements: str
     default: []
+  chosen_by:
+    description: The variable that chooses the hosts of the playbook.
+    type: str
+    default: ""
+  strangers:
+    description: Hosts of the play that O(chosen_by) does not choose, which O(state=checked) refuses.
+    type: list
+    elements: str
+    default: []
   playbook:
     description: The name of the playbook.
     type: str
@@ -222,7 +231,7 @@ is_over:
   returned: with O(state=advanced)
   type: bool
 rounds:
-  description: The number of rounds before the next check of RV(is_over).
+  description: The number of rounds to include side by side next.
   returned: with O(state=advanced)
   type: int
 longest_step:

@@ -94,11 +94,6 @@ ONLY_PLAN = """
         state: asked
         run: "{{ run }}"
         reports: "{{ dict(ansible_play_hosts | zip(ansible_play_hosts | map('extract', hostvars, 'asked'))) }}"
-      run_once: true
-
-    - foghorn.azure_events.maintenance_step:
-        state: planned
-        run: "{{ run }}"
       register: planned
       run_once: true
 

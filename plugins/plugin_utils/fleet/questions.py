@@ -18,6 +18,11 @@ from .status import describe_status
 from .steps import Call
 from .variables import differs, mistakes, unmatched
 
+_NOT_BY_INVENTORY = (
+    "%s is %s in the inventory, where it chooses nobody, and the play would take %s too."
+    " Name the hosts with --extra-vars."
+)
+
 
 def begun(call: Call) -> dict[str, Any]:
     """Give this run an id that tells it from all others, and say how it stands to a given host."""
@@ -77,7 +82,12 @@ def checked(
     own = str(of_play["inventory_hostname"])
     # What the play itself sets holds for all of its hosts.
     alike = [name for name in arguments["alike"] if not differs(name, of_play, hostvars[own])]
-    found = mistakes(
+    found = []
+    if arguments["strangers"]:
+        found.append(
+            _NOT_BY_INVENTORY % (arguments["chosen_by"], of_play[arguments["chosen_by"]], arguments["strangers"][0])
+        )
+    found += mistakes(
         [of_play if name == own else hostvars[name] for name in arguments["hosts"]],
         arguments["arguments"],
         tuple(arguments["prefixes"]),

@@ -24,8 +24,8 @@ from .run_file import Kept, read, read_run, write, write_run
 
 # What is known of hosts that are not asked is in a file beside the run's.
 _FLEET = "_fleet"
-# At most this many rounds are included side by side: each round left over at the end prints a line.
-_MOST_ROUNDS = 32
+# How many rounds are included side by side. Ansible reads each again.
+_LEAST_ROUNDS, _MOST_ROUNDS = 8, 32
 
 _HANDED_OVER = "job %d of this template, which waits in the queue, continues it"
 _ENDS = (
@@ -98,7 +98,7 @@ def _vm_ids(hosts: Iterable[Mapping[str, Any]], names: Container[str]) -> dict[s
 
 
 def asked(call: Call) -> dict[str, Any]:
-    """Note the hosts' answers, and say which balancers and which other hosts to ask."""
+    """Note the hosts' answers, and say which balancers and which other hosts to ask; if there are none, plan."""
     readings = [
         note_asked(name, asked or {}, call.arguments["run"]) for name, asked in call.arguments["reports"].items()
     ]
@@ -115,11 +115,9 @@ def asked(call: Call) -> dict[str, Any]:
     write(call.path, readings)
     to_ask = balancers_to_ask(readings)
     answered = {answer["__balancer"]["name"] for answer in fleet["answers"]} if fleet else ()
-    return {
-        **to_ask,
-        "haproxys": [one for one in to_ask["haproxys"] if one["name"] not in answered],
-        "others": others,
-    }
+    haproxys = [one for one in to_ask["haproxys"] if one["name"] not in answered]
+    is_all = not (haproxys or to_ask["vm_ids"] or others)
+    return {**to_ask, "haproxys": haproxys, "others": others, **(planned(call) if is_all else {})}
 
 
 def planned(call: Call) -> dict[str, Any]:
@@ -198,7 +196,7 @@ def advanced(call: Call) -> dict[str, Any]:
         "status": plain(summary(run)),
         "out": as_plain(out(run)),
         "is_over": not orders,
-        "rounds": min(run.given, _MOST_ROUNDS),
+        "rounds": max(_LEAST_ROUNDS, min(run.given, _MOST_ROUNDS)),
         "longest_step": run.longest_step,
     }
 
