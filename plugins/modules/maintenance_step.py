@@ -230,10 +230,6 @@ is_over:
   description: Whether the batch is done.
   returned: with O(state=advanced)
   type: bool
-rounds:
-  description: The number of rounds to include side by side next.
-  returned: with O(state=advanced)
-  type: int
 longest_step:
   description: The longest duration of any remaining task of the batch, in seconds.
   returned: with O(state=advanced)

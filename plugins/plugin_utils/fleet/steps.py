@@ -24,8 +24,6 @@ from .run_file import Kept, read, read_run, write, write_run
 
 # What is known of hosts that are not asked is in a file beside the run's.
 _FLEET = "_fleet"
-# How many rounds are included side by side. Ansible reads each again.
-_LEAST_ROUNDS, _MOST_ROUNDS = 8, 32
 
 _HANDED_OVER = "job %d of this template, which waits in the queue, continues it"
 _ENDS = (
@@ -196,7 +194,6 @@ def advanced(call: Call) -> dict[str, Any]:
         "status": plain(summary(run)),
         "out": as_plain(out(run)),
         "is_over": not orders,
-        "rounds": max(_LEAST_ROUNDS, min(run.given, _MOST_ROUNDS)),
         "longest_step": run.longest_step,
     }
 
