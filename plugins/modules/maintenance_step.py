@@ -209,7 +209,7 @@ failures:
   type: list
   elements: str
 orders:
-  description: By host, the next order and its data.
+  description: By host, its next orders and their data. Each is carried out if those before it have succeeded.
   returned: with O(state=advanced) and O(state=ended)
   type: dict
 lines:
@@ -230,6 +230,18 @@ is_over:
   description: Whether the batch is done.
   returned: with O(state=advanced)
   type: bool
+links:
+  description: The largest number of orders of a host.
+  returned: with O(state=advanced)
+  type: int
+pauses:
+  description: Whether any host waits before its orders.
+  returned: with O(state=advanced)
+  type: bool
+files:
+  description: By the name of an order, the file of its tasks.
+  returned: with O(state=advanced)
+  type: dict
 longest_step:
   description: The longest duration of any remaining task of the batch, in seconds.
   returned: with O(state=advanced)

@@ -36,9 +36,10 @@ def summary(run: Run) -> str:
         for group in groups.values()
     ]
     waiting = [
-        "%s %s" % (name, _WAITS[host.step] % _limits(host))
+        "%s %s" % (name, _WAITS[step] % _limits(host))
         for name, host in run.hosts.items()
-        if host.is_given and host.step in _WAITS
+        for step in (host.step, *host.then)
+        if host.is_given and step in _WAITS
     ]
     return " · ".join([*told, *(["waiting: " + few(waiting)] if waiting else [])])
 
@@ -49,7 +50,11 @@ def out(run: Run) -> list[str]:
         name
         for name, host in run.hosts.items()
         if not (run.predicts or host.result.restored or host.leaves_out)
-        and (host.reading.needs_restore or any(moment.step in _TAKES_OUT for moment in host.timeline))
+        and (
+            host.reading.needs_restore
+            or Step.DRAIN in host.then
+            or any(moment.step in _TAKES_OUT for moment in host.timeline)
+        )
     ]
 
 
@@ -62,6 +67,8 @@ def _of_host(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, Grou
     if host.step is Step.WAIT and before.until != host.until:
         why = run.batch.why_waiting.get(host.reading.name, "") if run.batch else ""
         yield "waits until %s at most: %s" % (_time(host.until), why or "there is no room yet")
+    if host.step is Step.LEASE and host.then and not (before.step is Step.LEASE and before.is_given):
+        yield "leaves rotation: %s" % _ahead(host, now)
     has_failed = len(host.result.failures) > len(before.result.failures)
     if before.step is not host.step and not has_failed:
         yield from _done(before, host, run, groups, now)
@@ -72,18 +79,18 @@ def _done(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupSt
     would = "would be " if run.predicts else ""
     if before.step is Step.LEASE and host.is_leased and host.step is Step.DRAIN:
         yield "leaves rotation: %s" % _ahead(host, now)
-    elif before.step is Step.DRAIN and not run.predicts:
+    elif Step.DRAIN in (before.step, *before.then) and not host.left_to and not run.predicts:
         yield "out of rotation (%s)" % _counted(host, groups)
     elif before.step is Step.STOP:
         yield "%sstopped" % would
-    elif before.step is Step.APPROVE:
+    if Step.APPROVE in (before.step, *before.then):
         for event_id in host.event_ids:
             if event_id in host.result.approved:
                 left = host.result.approved[event_id]
                 yield "%sapproved %s%s" % (would, event_id, "" if left is None else ", %d s before its start" % left)
             elif event_id in host.result.not_approved:
                 yield "not approved %s: %s" % (event_id, host.result.not_approved[event_id])
-    elif before.step is Step.CANCEL:
+    if before.step is Step.CANCEL:
         yield "the run of updates is cancelled"
     elif before.step is Step.MOVE and not run.predicts:
         yield str((host.progress or {}).get("outcome", ""))

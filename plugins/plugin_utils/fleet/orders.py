@@ -41,6 +41,16 @@ _NAMES = {
 
 Raw = Mapping[str, Any]
 
+FILES = {"": "nothing.yml"} | {
+    do: "orders/%s.yml" % do for do in (_FILES.get(step, step.value) for step in Step if step.is_order)
+}
+"""By what is ordered, the file of tasks that carries it out, below playbooks/tasks/handle_events."""
+
+
+def orders_as_dicts(order: Order, now: float) -> list[dict[str, Any]]:
+    """Write an order, and those that follow it in the same round, see `order_as_dict`."""
+    return [order_as_dict(one, now) for one in (order, *order.then)]
+
 
 def order_as_dict(order: Order, now: float) -> dict[str, Any]:
     """Write an order, with times in seconds since the epoch.
@@ -82,11 +92,26 @@ def read_reports(run: Run, raw: Mapping[str, Raw], balancers: Balancers, this_ru
     """Read the outcome of the latest orders.
 
     :param raw: by host, what the playbook says of it: the `number` of its order, and the `answer` of the task that
-        carries it out; or with `failed`, that of the `task` that has failed
+        carries it out, or the last of those that follow it; or as `failure` that of the `task` that has failed, and
+        with which `link`: how many orders before it have succeeded
     :param this_run: what tells the run from others, see `describe_run`
     """
-    given = {name: host.step for name, host in run.hosts.items() if host.is_given}
-    return [_read_report(name, step, raw.get(name) or {}, run, balancers, this_run) for name, step in given.items()]
+    given = {name: (host.step, *host.then) for name, host in run.hosts.items() if host.is_given}
+    return [
+        _read_report(name, step, one, run, balancers, this_run)._replace(link=link)
+        for name, steps in given.items()
+        for link, (step, one) in enumerate(zip(steps, _by_link(raw.get(name) or {}, len(steps)), strict=False))
+    ]
+
+
+def _by_link(raw: Raw, count: int) -> list[Raw]:
+    """What is said of each order of a host that was carried out."""
+    failure = raw.get("failure") or {}
+    whole = {key: one for key, one in raw.items() if key != "failure"}
+    if failure:
+        failed = min(int(failure.get("link") or 0), count - 1)
+        return [*[{**whole, "answer": {}}] * failed, {**whole, **failure, "failed": True}]
+    return [*[{**whole, "answer": {}}] * (count - 1), whole]
 
 
 def _read_report(name: str, step: Step, raw: Raw, run: Run, balancers: Balancers, this_run: Raw) -> OrderReport:
@@ -218,8 +243,8 @@ def _read_demand(host: Host, kind: DemandKind, asked: Raw) -> Demand:
     )
 
 
-def _read_stop(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
-    return report._replace(warnings=tuple(map(str, answer.get("warnings") or ())))
+def _read_stop(report: OrderReport, raw: Raw, _answer: Raw) -> OrderReport:
+    return report._replace(warnings=() if report.failure else tuple(map(str, raw.get("stop_warnings") or ())))
 
 
 def _read_lease(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:

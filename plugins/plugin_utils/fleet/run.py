@@ -150,6 +150,8 @@ class Order(NamedTuple):
     """Whether the operator's own tasks run with it."""
     pause: float = 0.0
     """For `LEASE`: seconds to wait before it."""
+    then: Sequence["Order"] = ()
+    """What is to be done right after it if it succeeds, see chains.py."""
 
 
 class OrderReport(NamedTuple):
@@ -181,6 +183,8 @@ class OrderReport(NamedTuple):
     """Whether the host has left the play, for example by `meta: end_host` in one of the operator's tasks."""
     may_still_move: bool = False
     """For `MOVE`: whether Azure may still move the host, although nothing says so."""
+    link: int = 0
+    """How many orders the host has carried out right before it, in the same round."""
 
 
 class HostRun(NamedTuple):
@@ -190,6 +194,8 @@ class HostRun(NamedTuple):
     step: Step = Step.IDLE
     is_given: bool = False
     """Whether the order of this step was given and nothing was reported yet."""
+    then: tuple[Step, ...] = ()
+    """The orders that were given with it, to be carried out one after the other as long as they succeed."""
     host_plan: HostPlan | None = None
     left_to: str = ""
     """Why it is left alone, in words. Then nothing of its plan is done."""
@@ -209,7 +215,7 @@ class HostRun(NamedTuple):
 
     def at(self, step: Step) -> "HostRun":
         """The host at another step."""
-        return self._replace(step=step, is_given=False)
+        return self._replace(step=step, is_given=False, then=())
 
     def failing(self, what: str) -> "HostRun":
         """The host after a failure."""
@@ -441,9 +447,29 @@ def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, 
     :param now: seconds since the epoch
     :returns: the run, and orders for hosts that have none, all of one kind
     """
+    by_link: dict[int, list[OrderReport]] = {0: []}
+    for report in reports:
+        by_link.setdefault(report.link, []).append(report)
+    for link in sorted(by_link):
+        run = _settle(run, by_link[link] if link == 0 else _expected(run, by_link[link]), now)
+    return _give(run, now)
+
+
+def _expected(run: Run, reports: Iterable[OrderReport]) -> list[OrderReport]:
+    """Reports of orders that came right after others, without those of hosts that should have done something else."""
+    return [report for report in reports if run.hosts[report.host].step is report.did]
+
+
+def _settle(run: Run, reports: Iterable[OrderReport], now: float) -> Run:
+    """Process reports, and go on with hosts that have to go on together."""
     hosts = dict(run.hosts)
     for report in reports:
-        hosts[report.host] = _take_in(hosts[report.host], report, run, now)
+        host = hosts[report.host]
+        if report.link:
+            # A drain begins as soon as the host is leased. The others after the one before them take no time.
+            at = host.timeline[-1].at if report.did is Step.DRAIN and host.timeline else now
+            host = host.noting(at)._replace(is_given=True)
+        hosts[report.host] = _take_in(host, report, run, now)
         if report.did is Step.CANCEL and not report.is_cut_short:
             run = run._replace(is_cancelled=not report.failure)
     if any(host.result.restored and not run.hosts[name].result.restored for name, host in hosts.items()):
@@ -457,8 +483,11 @@ def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, 
     while True:
         further = _go_on(run, now)
         if further is run:
-            break
+            return run
         run = further
+
+
+def _give(run: Run, now: float) -> tuple[Run, list[Order]]:
     ahead = {name: host for name, host in run.hosts.items() if host.step.is_order and not host.is_given}
     kind = next((kind for kind in _IN_ORDER if any(host.step in kind for host in ahead.values())), set())
     run = run._replace(given=run.given + 1)

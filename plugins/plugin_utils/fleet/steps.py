@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from ...module_utils.scheduled_events.text import as_plain, plain
 from ..later_jobs import LaterJobs, later_jobs_of
 from .balancers import of_host, read_balancers
+from .chains import chain
 from .contacts import choose_contacts, describe_others, is_back, note_resting, others_to_ask, share_a_group
 from .demand import DemandKind
 from .left_out import forget, note, noted_in
 from .news import changes, out, summary
-from .orders import balancers_to_ask, known_host, note_asked, order_as_dict, read_reports
+from .orders import FILES, balancers_to_ask, known_host, note_asked, orders_as_dicts, read_reports
 from .plan import Plan
 from .policy import read_policy
 from .reading import check_alike, read_host
@@ -177,6 +178,7 @@ def advanced(call: Call) -> dict[str, Any]:
     number = _next_job(later, call.warn) if later and heeds else None
     if number is not None:
         run, orders, lines = hand_over(run, _HANDED_OVER % number), [], [*lines, _ENDS % (number, number)]
+    run, orders, longest_step = chain(run, orders, call.now)
     write_run(call.path, kept._replace(run=run))
     if kept.out_directory:
         # Before anything is done to them: the run may die at any point.
@@ -184,9 +186,9 @@ def advanced(call: Call) -> dict[str, Any]:
         restored = [name for name, host in run.hosts.items() if host.result.restored]
         note(kept.out_directory, {name: kept.vm_ids.get(name, "") for name in leased})
         forget(kept.out_directory, {name: kept.vm_ids.get(name, "") for name in restored})
-    ordered = {order.host: order_as_dict(order, call.now) for order in orders}
+    ordered = {order.host: orders_as_dicts(order, call.now) for order in orders}
     if ordered:
-        next(iter(ordered.values()))["heeds_later_jobs"] = heeds
+        next(iter(ordered.values()))[0]["heeds_later_jobs"] = heeds
     return {
         "orders": ordered,
         "lines": as_plain(lines),
@@ -194,7 +196,10 @@ def advanced(call: Call) -> dict[str, Any]:
         "status": plain(summary(run)),
         "out": as_plain(out(run)),
         "is_over": not orders,
-        "longest_step": run.longest_step,
+        "links": max((len(one) for one in ordered.values()), default=1),
+        "pauses": any(one[0]["pause"] for one in ordered.values()),
+        "files": FILES,
+        "longest_step": longest_step,
     }
 
 
@@ -202,7 +207,7 @@ def ended(call: Call) -> dict[str, Any]:
     """Say what became of all hosts."""
     run = read_run(call.path, read_policy(call.arguments["policy"])).run
     return {
-        "orders": {order.host: order_as_dict(order, call.now) for order in still_leased(run)},
+        "orders": {order.host: orders_as_dicts(order, call.now) for order in still_leased(run)},
         "report": as_plain(run.report()._asdict()),
         "is_cancelled": run.is_cancelled,
     }
