@@ -31,7 +31,8 @@ attributes:
 options:
   state:
     description:
-      - V(checked) fails if variables of O(hosts) are wrong, or if the tags of the run select no task.
+      - V(checked) fails if this ansible-core executes text of events, if variables of O(hosts) are wrong, or if the
+        tags of the run select no task.
       - V(begun) identifies this run, and returns its relation to a host.
       - V(listed) records all hosts of a fleet by their variables, and returns the balancers and VM ids to ask about.
       - V(chosen) returns which hosts to ask, by the answer of Azure.

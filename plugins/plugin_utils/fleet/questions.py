@@ -8,6 +8,7 @@ from typing import Any
 
 from ...module_utils.claims import Shared
 from ...module_utils.scheduled_events.text import as_plain, plain
+from ..fixed_core import mistakes_in_version
 from ..tags import mistakes_in_tags
 from .claims import describe_run
 from .host import PlanError
@@ -82,7 +83,7 @@ def checked(
     own = str(of_play["inventory_hostname"])
     # What the play itself sets holds for all of its hosts.
     alike = [name for name in arguments["alike"] if not differs(name, of_play, hostvars[own])]
-    found = []
+    found = mistakes_in_version(of_play["ansible_version"]["full"])
     if arguments["strangers"]:
         found.append(
             _NOT_BY_INVENTORY % (arguments["chosen_by"], of_play[arguments["chosen_by"]], arguments["strangers"][0])
