@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.chains import chain
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, out, summary
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     Order,
     OrderReport,
@@ -161,3 +162,27 @@ def test_given_a_run_that_is_disturbed_at_any_order_when_another_follows_then_al
 
         assert world.is_as_before(), (disturb, at)
         assert len(world.approvals) == len(set(world.approvals)), (disturb, at)
+
+
+def test_given_a_drain_in_the_round_of_its_lease_when_shown_then_the_operator_sees_it_while_it_lasts(
+    event: MakeEvent, now: float
+) -> None:
+    world = World(now, 3, [event(resources=("vm_0",), event_id="E", notice=3000)])
+    planned = begin([world.read(name, "run") for name in world.machines], world.policy, now)
+    run, orders, _longest = chain(*advance(planned, [], now), now)
+    (order,) = orders
+    shown = (changes(planned, run, now), summary(run), out(run))
+    done = [
+        OrderReport("h0", Step.LEASE),
+        OrderReport("h0", Step.DRAIN, listed=world.listed("h0"), link=1),
+    ]
+    after, _orders = advance(run, done, now + 60)
+    refused, _orders = advance(run, [OrderReport("h0", Step.LEASE, refused="another run")], now)
+
+    assert [then.do for then in order.then] == [Step.DRAIN]
+    assert shown[0] == ["h0 leaves rotation: Reboot in 3000 s"]
+    assert "waiting: h0 for its connections" in shown[1]
+    assert shown[2] == ["h0"]
+    assert changes(run, after, now + 60) == ["h0 out of rotation (1 of 3 out, 2 must stay)"]
+    assert out(after) == ["h0"]
+    assert (changes(run, refused, now), out(refused)) == (["h0 left alone: another run"], [])
