@@ -5,18 +5,21 @@
 
 from __future__ import annotations
 
-from packaging.version import Version
+import re
 
 # By minor version, the first in which that is fixed. `requires_ansible` only warns.
-_FIXED = {(2, 16): Version("2.16.14"), (2, 17): Version("2.17.7"), (2, 18): Version("2.18.1")}
+_FIXED = {(2, 16): 14, (2, 17): 7, (2, 18): 1}
+_VERSION = re.compile(r"(\d+)\.(\d+)\.?(\d*)(.*)", re.ASCII)
 
 
 def mistakes_in_version(version: str) -> list[str]:
     """Say that this version is none that may be used, if that is so. A release candidate is not its release."""
-    found = Version(version)
-    minor = (found.major, found.minor)
-    if minor >= (2, 19) or (minor in _FIXED and found >= _FIXED[minor]):
-        return []
+    read = _VERSION.match(version)
+    if read:
+        minor, patch = (int(read[1]), int(read[2])), int(read[3] or 0)
+        is_earlier = bool(re.match(r"\.?(a|b|rc|dev)", read[4]))
+        if minor >= (2, 19) or (minor in _FIXED and patch - is_earlier >= _FIXED[minor]):
+            return []
     return [
         "ansible-core %s would execute templates in the text of events on this controller (CVE-2024-11079), or is too"
         " old for this collection. Use ansible-core 2.16.14 or a later 2.16, 2.17.7 or a later 2.17, 2.18.1 or a later"
