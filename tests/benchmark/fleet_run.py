@@ -53,7 +53,7 @@ NOTICE = 15 * 60.0  # seconds; what Azure usually gives
 
 IDLE_TASKS = 2.0
 """How many tasks an idle host may be sent."""
-PINGS_LIMIT = 120.0
+PINGS_LIMIT = 115.0
 """How many plain pings of a host a hit one may cost the controller, in processor time."""
 PINGS = 10
 LINES_LIMIT = 600
