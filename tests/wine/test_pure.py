@@ -14,8 +14,7 @@ PACKAGES = Path(os.environ.get("WINDOWS_PACKAGES", ""))
 AGENT = ROOT / "tests/unit/roles/handler_agent"
 CORE = ROOT / "tests/unit/plugins/module_utils/scheduled_events"
 SUITES = [
-    *(AGENT / f"test_{name}.py" for name in ("advisory", "decisions", "manual", "state", "stateful", "traps")),
-    *(AGENT / f"test_{name}.py" for name in ("status", "still_down")),
+    *(AGENT / f"test_{name}.py" for name in ("decisions", "state", "stateful", "status", "still_down")),
     *(CORE / f"test_{name}.py" for name in ("client", "document", "http_connection", "operations", "url")),
 ]
 # Without the conftest of the agent, which looks at /proc. Linux takes more examples.
