@@ -18,8 +18,8 @@ from foghorn_agent.http.bodies import fields_of
 from rehearsal import POLICY, QUORUM, UNIT_POLICY, Life, Rehearsal
 
 OTHER: Dict[str, Any] = {
-    "drain": [{"command": ["/bin/flush.exe"], "name": "flush"}],
-    "restore": [{"command": ["/bin/hooks.exe"], "name": "hooks"}, POLICY["restore"][1]],
+    "drain": [{"command": ["/bin/flush"], "name": "flush"}],
+    "restore": [{"command": ["/bin/hooks"], "name": "hooks"}, POLICY["restore"][1]],
     "approve": "never",
 }
 LONG = Life("Reboot", notice=100.0, linger=20.0)

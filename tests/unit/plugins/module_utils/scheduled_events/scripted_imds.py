@@ -18,9 +18,6 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Type,
 
 Body = Union[bytes, str, Dict[str, Any], List[Any]]
 
-# Two listeners may have one port. On Windows this has another name.
-_REUSE = getattr(socket, "SO_REUSEPORT", socket.SO_REUSEADDR)
-
 
 class Request(NamedTuple):
     """One request, as it arrived."""
@@ -77,7 +74,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         super().__init__(("127.0.0.1", imds.port), _Handler)
 
     def server_bind(self) -> None:
-        self.socket.setsockopt(socket.SOL_SOCKET, _REUSE, 1)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         super().server_bind()
 
     def shutdown_request(self, request: Any) -> None:
@@ -102,7 +99,7 @@ class ScriptedImds:
         self._open: List[socket.socket] = []
         # Never listens, but keeps the port while nobody else does.
         self._reservation = socket.socket()
-        self._reservation.setsockopt(socket.SOL_SOCKET, _REUSE, 1)
+        self._reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self._reservation.bind(("127.0.0.1", 0))
         self.port: int = self._reservation.getsockname()[1]
         self.url = "http://127.0.0.1:%d" % self.port

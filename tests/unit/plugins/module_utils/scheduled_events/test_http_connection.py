@@ -9,6 +9,7 @@ it is read, so that nothing waits.
 import contextlib
 import http.client
 import re
+import select
 import socket
 import struct
 import threading
@@ -636,14 +637,12 @@ def test_given_what_is_there_and_cannot_be_read_then_it_waits_for_what_can(
 
 
 def test_given_a_system_without_poll_when_sockets_are_waited_for_then_those_that_are_ready_are_given() -> None:
-    # As they are where there is a poll.
-    read, write = 1, 4
     near, far = socket.socketpair()
     with near, far:
         readable, writable = SelectPoll(), SelectPoll()
-        readable.register(near, read)
-        writable.register(near.fileno(), write)
+        readable.register(near, select.POLLIN)
+        writable.register(near.fileno(), select.POLLOUT)
         assert readable.poll(0) == []
-        assert writable.poll(0) == [(near.fileno(), write)]
+        assert writable.poll(0) == [(near.fileno(), select.POLLOUT)]
         far.send(b"x")
-        assert readable.poll(PATIENCE * 1000) == [(near.fileno(), read)]
+        assert readable.poll(PATIENCE * 1000) == [(near.fileno(), select.POLLIN)]
