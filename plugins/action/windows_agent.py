@@ -16,7 +16,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.urls import open_url
 
 from ..module_utils.scheduled_events.text import plain
-from ..plugin_utils.windows_host import WindowsHostAction, object_in, quoted, said_by
+from ..plugin_utils.windows_host import PLACES, WindowsHostAction, object_in, quoted, said_by
 
 _ARGUMENTS = {
     "state": {"type": "str", "choices": ["present", "absent", "drained", "restored"], "default": "present"},
@@ -28,11 +28,10 @@ _ARGUMENTS = {
 }
 
 # What is installed, and a new directory in which nobody but administrators can put anything.
-_LOOK = """
-$home_of = [IO.Path]::Combine($env:ProgramFiles, 'foghorn')
+_LOOK = (
+    PLACES
+    + """
 $marker = [IO.Path]::Combine($home_of, 'python', 'archive.sha256')
-$program = [IO.Path]::Combine($home_of, 'foghorn-agent.pyz')
-$python = [IO.Path]::Combine($home_of, 'python', 'python.exe')
 $known = ''; $has = ''
 if ([IO.File]::Exists($marker)) { $known = [IO.File]::ReadAllText($marker).Trim() }
 if ([IO.File]::Exists($program)) {
@@ -43,6 +42,7 @@ $work = [IO.Path]::Combine($env:ProgramFiles, 'foghorn-' + [Guid]::NewGuid().ToS
 [void][IO.Directory]::CreateDirectory($work)
 [Console]::Out.WriteLine((@($known, $has, $work, $python, $program, [IO.Path]::DirectorySeparatorChar) -join '|'))
 """
+)
 _UNPACK = """
 [void][Reflection.Assembly]::LoadWithPartialName('System.IO.Compression.FileSystem')
 [IO.Compression.ZipFile]::ExtractToDirectory(%(archive)s, %(target)s)

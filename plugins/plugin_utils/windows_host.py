@@ -28,16 +28,22 @@ _HEAD = "$ErrorActionPreference = 'Stop'; $ProgressPreference = 'SilentlyContinu
 # Of any system, and in the same place: what follows is the script alone.
 _POWERSHELL = "powershell -NoProfile -NonInteractive -ExecutionPolicy Unrestricted -EncodedCommand %s"
 _RUN = "& %s; exit $LASTEXITCODE"
-# The agent where it installs itself. The clock is read first: the agent takes a second to start.
-_RUN_INSTALLED = """
+PLACES = """
 $home_of = [IO.Path]::Combine($env:ProgramFiles, 'foghorn')
 $python = [IO.Path]::Combine($home_of, 'python', 'python.exe')
 $program = [IO.Path]::Combine($home_of, 'foghorn-agent.pyz')
+"""
+"""The beginning of a script: where the agent installs itself."""
+# The clock is read first: the agent takes a second to start.
+_RUN_INSTALLED = (
+    PLACES
+    + """
 $culture = [Globalization.CultureInfo]::InvariantCulture
 [Console]::Out.WriteLine('foghorn-clock ' + [DateTime]::UtcNow.ToString('o', $culture))
 if (-not ([IO.File]::Exists($python) -and [IO.File]::Exists($program))) { [Console]::Out.WriteLine('%s'); exit 0 }
 & $python -IS $program %s; exit $LASTEXITCODE
 """
+)
 _MISSING = "foghorn-agent is not installed"
 _CLOCK = re.compile(r"^foghorn-clock (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6})\d*Z$", re.MULTILINE | re.ASCII)
 
