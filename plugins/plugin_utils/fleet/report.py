@@ -131,9 +131,15 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
     :param results: by host, for the planned hosts and those that did not answer. A planned host without any was lost on
         the way
     """
-    lines = []
+    lines: list[str] = []
     by_host: dict[str, list[str]] = {}
     hosts: dict[str, dict[str, Any]] = {}
+
+    def fail(name: str, why: str) -> None:
+        by_host[name] = [why]
+        hosts[name] = _as_record((), Result(), by_host[name])
+        lines.append("%s: FAILED: %s" % (name, why))
+
     planned = [name for batch in plan.batches for name in batch]
     held = [name for name in plan.held if name not in planned]
     named = {*planned, *held, *plan.passed_over, *plan.unhandled}
@@ -141,20 +147,14 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         demand = plan.demanded.get(name)
         failure = plan.abandoned.get(name) or ("left alone: %s" % why if demand and demand.kind.must_be_met else "")
         if failure:
-            by_host[name] = [failure]
-            hosts[name] = _as_record((), Result(), by_host[name])
-            lines.append("%s: FAILED: %s" % (name, failure))
+            fail(name, failure)
         else:
             lines.append("%s: left alone: %s" % (name, why))
     for name, why in plan.unhandled.items():
-        by_host[name] = [why]
-        hosts[name] = _as_record((), Result(), by_host[name])
-        lines.append("%s: FAILED: %s" % (name, why))
+        fail(name, why)
     for name in [*planned, *held, *(name for name in results if name not in named)]:
         if name in held:
-            lines.append("%s: FAILED: left in service: %s" % (name, plan.held[name]))
-            by_host[name] = ["left in service: %s" % plan.held[name]]
-            hosts[name] = _as_record((), Result(), by_host[name])
+            fail(name, "left in service: %s" % plan.held[name])
             continue
         result = results.get(name) or Result(
             failures=("the run lost this host: it may still be out of rotation. Run again",)

@@ -130,8 +130,7 @@ def follow(
     all_seen = sorted([*mine, *noted], key=lambda one: one[0])
     times: dict[str, Any] = {"announced": round(all_seen[0][0] - requested_at, 1)}
     lines.append(Line(announced, _verdict(times["announced"] <= _LONGEST_ANNOUNCEMENT), _after(times["announced"])))
-    for _at, event in mine:
-        lines += [line for line in _fields(event) if line not in lines]
+    lines += dict.fromkeys(_fields(event) for _at, event in mine)
     if event_type not in FINAL_EVENT_TYPES:
         sources = sorted({str(event.get("EventSource")) for _at, event in mine})
         lines.append(Line("Its source is User", _verdict(sources == ["User"]), ", ".join(sources)))
@@ -269,10 +268,10 @@ def _documents(version: str, answer: Json) -> list[Line]:
     document = _events_of(answer)
     if document is None:
         return [Line(contract, NOT_SEEN if answer.get("status") == 429 else BROKEN, _answer(answer))]
-    lines = [Line(contract, HELD, "%d events" % len(document["Events"]))]
-    for event in document["Events"]:
-        lines += [line for line in _fields(event) if line not in lines]
-    return lines
+    return [
+        Line(contract, HELD, "%d events" % len(document["Events"])),
+        *dict.fromkeys(map(_fields, document["Events"])),
+    ]
 
 
 _FIELDS: Mapping[str, Callable[[Any], bool]] = {
@@ -290,7 +289,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def _fields(event: Json) -> list[Line]:
+def _fields(event: Json) -> Line:
     """Whether an event has the fields, with values of the known kinds. A new field is no fault, and is told."""
     wrong = [
         "%s is %s" % (name, _quote(event[name]) if name in event else "missing")
@@ -298,13 +297,11 @@ def _fields(event: Json) -> list[Line]:
         if name not in event or not is_right(event[name])
     ]
     new = sorted(_quote(name) for name in event if name not in _FIELDS)
-    return [
-        Line(
-            "An event has the known fields, types and values",
-            _verdict(not wrong),
-            "; ".join(wrong) if wrong else "new fields: %s" % ", ".join(new) if new else "all of them",
-        )
-    ]
+    return Line(
+        "An event has the known fields, types and values",
+        _verdict(not wrong),
+        "; ".join(wrong) if wrong else "new fields: %s" % ", ".join(new) if new else "all of them",
+    )
 
 
 def _incarnation(documents: Sequence[Json]) -> Line:
@@ -413,8 +410,7 @@ def _own(seen: Sequence[tuple[float, dict[str, Any]]]) -> list[tuple[float, dict
 
 def _resources(answer: Json) -> list[str]:
     events = (_events_of(answer) or {"Events": []})["Events"]
-    listed = [event.get("Resources") for event in events]
-    return [name for names in listed if isinstance(names, list) for name in names if isinstance(name, str)]
+    return [name for event in events for name in _resources_of(event)]
 
 
 def _hits(event: Json, vm_name: str) -> bool:
