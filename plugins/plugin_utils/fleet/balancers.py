@@ -240,13 +240,15 @@ def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:
     name = host["name"]
     group = host.get("group") or ""
     groups = [group] if group else balancers.groups.get(name) or host.get("pools") or [""]
+    unmanaged = host.get("unmanaged") or ""
     return dict(
         host,
-        groups=[] if name in balancers.alone or host.get("is_unknown") else list(groups),
+        # One with an agent does its work, whatever that has nothing configured for.
+        groups=[] if name in balancers.alone or (unmanaged and not host.get("idle_agent")) else list(groups),
         needs_restore=bool(host.get("needs_restore")) or name in balancers.reborn,
         beside=list(balancers.beside.get(name, ())),
         is_down=name in balancers.down,
-        skip_reason=balancers.alone.get(name) or host.get("unmanaged") or "",
+        skip_reason=balancers.alone.get(name) or unmanaged,
         would_fail=[*(host.get("would_fail") or ()), *([balancers.unknown[name]] if name in balancers.unknown else [])],
     )
 

@@ -143,7 +143,6 @@ def describe_reading(
         "agent": agent,
         "idle_agent": idle_agent,
         "unmanaged": plain(_IDLE if idle_agent and windows else unmanaged),
-        "is_unknown": bool(unmanaged),
         "is_prepared": is_prepared or has_probe,
         "rests_on_probe": has_probe and not is_prepared,
         "leased": lease_view.get("leased") or "",

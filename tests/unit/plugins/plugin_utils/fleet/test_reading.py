@@ -16,6 +16,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers, of_host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt, Host, PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
@@ -83,7 +84,7 @@ def test_given_a_windows_host_then_its_agent_alone_says_where_it_is_and_who_hand
     assert noted["is_drained"] == bool(kept_out_by)
     assert unmanaged in noted["unmanaged"]
     assert bool(noted["unmanaged"]) == bool(unmanaged)
-    assert noted["is_unknown"] is is_unknown
+    assert (of_host(noted, Balancers())["groups"] == []) is is_unknown
 
 
 def test_given_an_idle_host_when_noted_then_it_is_one_that_a_plan_reads() -> None:
