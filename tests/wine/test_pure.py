@@ -24,13 +24,8 @@ sys.path[:0] = {paths!r}
 import hypothesis, pytest
 hypothesis.settings.register_profile("few", max_examples=20, deadline=None, database=None)
 hypothesis.settings.load_profile("few")
-class Shared:
-    @pytest.fixture
-    def clock(self):
-        from edge_helpers import Clock
-        return Clock()
 options = ["-q", "--noconftest", "-p", "no:cacheprovider", "-W", "ignore", "--tb=short", "-c", "NUL"]
-sys.exit(pytest.main([*options, *{suites!r}], plugins=[Shared()]))
+sys.exit(pytest.main([*options, *{suites!r}]))
 """
 
 

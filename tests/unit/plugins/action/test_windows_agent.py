@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail
 from ansible_collections.foghorn.azure_events.plugins.action.windows_agent import ActionModule
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.windows_machine import WindowsMachine
 
 EVENT = {"event_type": "Reboot", "event_id": "A", "keeps_out": True}
 OUT = {"in_rotation": False, "events": [EVENT]}
@@ -19,31 +18,28 @@ BY_HAND = {"drained_by_hand": {"drain": "succeeded"}}
 STATUS, RESTORE = "status --json", "restore --wait 60 --json"
 
 
-class Machine:
-    """One whose agent answers these in turn, and that keeps what it was asked."""
+class Machine(WindowsMachine):
+    """One whose agent answers these in turn."""
 
     def __init__(self, *answers: Any, check_mode: bool = False) -> None:
-        self.asked: list[str] = []
-        self._answers = list(answers)
-        self.action = ActionModule(
-            task=SimpleNamespace(check_mode=check_mode),
-            connection=SimpleNamespace(exec_command=self._run),
-            play_context=None,
-            loader=None,
-            templar=None,
-            shared_loader_obj=None,
-        )
-
-    def _run(self, command: str, **_options: Any) -> tuple[int, bytes, bytes]:
-        script = base64.b64decode(command.partition("-EncodedCommand ")[2]).decode("utf-16-le")
-        self.asked.append(script.partition("& $python -IS $program ")[2].partition(";")[0].replace("'", ""))
-        answer = self._answers.pop(0)
         # Not every connection hands on which status a command has ended with.
-        status = int(isinstance(answer, dict) and answer.get("reached") is False)
-        return status, (answer if isinstance(answer, str) else json.dumps(answer)).encode(), b""
+        super().__init__(
+            *((int(isinstance(one, dict) and one.get("reached") is False), _text(one), "") for one in answers)
+        )
+        self._action = self.reached_by(ActionModule, check_mode=check_mode)
+
+    @property
+    def asked(self) -> list[str]:
+        """The commands of the agent."""
+        after = [script.partition("& $python -IS $program ")[2] for script in self.scripts]
+        return [words.partition(";")[0].replace("'", "") for words in after]
 
     def rotate(self, state: str) -> dict[str, Any]:
-        return self.action._rotate(state, 60.0)
+        return self._action._rotate(state, 60.0)
+
+
+def _text(answer: Any) -> str:
+    return answer if isinstance(answer, str) else json.dumps(answer)
 
 
 @pytest.mark.parametrize(
