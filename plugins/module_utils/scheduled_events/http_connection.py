@@ -94,8 +94,7 @@ class SelectPoll:
     def poll(self, milliseconds: float) -> "List[Tuple[int, int]]":
         """Wait until one is ready, or has failed: the descriptors of those that are."""
         reading, writing = ([each for each, mask in self._waited_for.items() if mask & bit] for bit in (_READ, _WRITE))
-        # A connection that fails is among the last there, and readable elsewhere.
-        found = select.select(reading, writing, list(self._waited_for), milliseconds / 1000)
+        found = select.select(reading, writing, [], milliseconds / 1000)
         return [(each, self._waited_for[each]) for each in sorted(set().union(*found))]
 
 

@@ -646,3 +646,17 @@ def test_given_a_system_without_poll_when_sockets_are_waited_for_then_those_that
         assert writable.poll(0) == [(near.fileno(), select.POLLOUT)]
         far.send(b"x")
         assert readable.poll(PATIENCE * 1000) == [(near.fileno(), select.POLLIN)]
+
+
+def test_given_a_system_without_poll_when_urgent_data_comes_then_that_is_nothing_to_read() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        far = socket.create_connection(listener.getsockname())
+        near, _ = listener.accept()
+    with near, far:
+        waited_for = SelectPoll()
+        waited_for.register(near, select.POLLIN)
+        far.send(b"!", socket.MSG_OOB)
+        assert select.select([], [], [near], PATIENCE)[2]
+        assert waited_for.poll(0) == []
