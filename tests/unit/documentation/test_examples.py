@@ -123,7 +123,7 @@ def test_given_the_variables_of_the_rulebooks_when_they_are_compared_then_the_gu
     ("prefix", "page", "row"),
     [
         ("handle_events", "options.md", r"^(?:- `)?(handle_events_\w+)`?"),
-        ("drain", "handle_events_reference.md", r"^\| (`.*?) \|"),
+        ("drain", "handle_events.md", r"^\| (`.*?) \|"),
     ],
 )
 def test_given_a_playbook_when_its_variables_are_looked_up_then_the_guide_has_a_row_for_each_and_no_other(

@@ -92,7 +92,7 @@ def methods() -> set[str]:
         ),
         (
             "README.md",
-            set(re.findall(r"^## Method `(\w+)`", text("roles/load_balancer_removal/README.md"), re.MULTILINE)),
+            set(re.findall(r"^\| `(\w+)`", text("roles/load_balancer_removal/README.md"), re.MULTILINE)),
         ),
         ("plugin_utils/fleet/reading.py", {*reading._BALANCERS, *ON_THE_MACHINE_OR_ITS_SET}),
     ],

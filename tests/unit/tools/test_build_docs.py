@@ -54,7 +54,7 @@ def test_given_what_events_are_driven_by_then_source_filter_and_each_rulebook_ar
             "[the module](../plugins/modules/haproxy_server.py)",
             "[the module](../collections/haproxy_server_module.rst)",
         ),
-        ("[agent](agent_reference.md#the-port)", "[agent](agent_reference.md#the-port)"),
+        ("[agent](elsewhere.md#the-port)", "[agent](elsewhere.md#the-port)"),
         ("[site](https://example.com/a)", "[site](https://example.com/a)"),
         ("[`template.json`](../extensions/template.json)", "`template.json`"),
         ("[templates](../extensions/packer)", "templates (`extensions/packer`)"),
