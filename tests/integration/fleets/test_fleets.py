@@ -201,7 +201,7 @@ def test_given_nginx_behind_a_probe_of_azure_when_a_server_is_rebooted_then_no_r
             events = reboot(fleet, "web2")
             run = take_through(fleet, files, **hosts)
 
-        assert '"all: 3 of 3 in service, 2 must stay"' in run.output
+        assert '"web: 3 of 3 in service, 2 must stay"' in run.output
         assert completed(fleet, events), run.output
         assert serves(fleet.hosts[1])
         assert not any(host.marker.exists() or host.state.exists() for host in fleet.hosts)
