@@ -35,7 +35,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/$(CACHE)/pycache
 # Ansible insists on UTF-8.
 export LC_ALL := C.UTF-8
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Exhaustive tests, at each point or with many examples, take a sample without it.
+# Exhaustive tests, at each point or with many examples, take a sample without ALL=1.
 export TEST_ALL := $(filter 1,$(ALL))
 # reuse needs no libmagic then.
 export REUSE_ENCODING_MODULE := charset_normalizer
@@ -44,14 +44,16 @@ LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint re
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
 # What depends on versions: the oldest and the newest ansible-core that are supported, the Pythons of VMs.
 VERSIONS := unit-oldest-agent unit-oldest-python integration-newest sanity-oldest sanity-newest
+# Without ALL: what a change breaks first, and one fleet whole. With it, in CI, everything.
+QUICK := ruff mypy managed-node-code reuse integration-readme -- integration-handle-events -- unit-agent -- \
+  ++ unit-plugins unit-rest unit-agent-killed
 # Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
 POOL := unit-agent-killed integration-control-plane integration-demo integration-fleets integration-modules \
   integration-arm unit-plugins integration-agent unit-rest integration-readme integration-rulebooks
-# ALL takes the versions into the same lanes: one run after the other would wait for its longest step twice.
 STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- windows wine -- \
-  ++ $(if $(ALL),$(VERSIONS)) $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
+  ++ $(VERSIONS) $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -69,8 +71,8 @@ picture: $(VENV)/.test collection ## the pictures in docs: drawn from two runs o
 	@$(BIN)/python $(DEMONSTRATION)/picture.py docs/demo.svg $(CACHE)/demo-off.json $(CACHE)/demo-on.json
 	@SCREENSHOTS=docs BROWSER_TESTS=required $(BIN)/python -m pytest tests/integration/browser
 
-test: $(VENV)/.gates ## lint, unit and integration tests, without root (TEST=tests/unit/…: only these; ALL=versions: with test-versions; ALL=1: and exhaustive tests in full)
-	@$(BIN)/python $(if $(TEST),-m pytest $(TEST),tools/run_steps.py "$(MAKE)" $(STEPS))
+test: $(VENV)/.gates ## what to run before a commit, without root (TEST=tests/unit/…: only these; ALL=sampled: everything, as CI does; ALL=1: and exhaustive tests in full)
+	@$(BIN)/python $(if $(TEST),-m pytest $(TEST),tools/run_steps.py "$(MAKE)" $(if $(ALL),$(STEPS),$(QUICK)))
 
 venv: $(VENV)/.gates collection ## what the tests and the lint need, in .cache/venv
 
@@ -134,19 +136,20 @@ KILLED := $(patsubst %,tests/unit/$(AGENT)/test_%.py,kill undo)
 unit-agent-killed: $(VENV)/.test
 	@$(BIN)/python -m pytest $(KILLED)
 
+LIVES := $(patsubst %,tests/unit/$(AGENT)/test_%.py,advisory checks disk doubts faults in_service manual quorum traps)
 unit-agent: $(VENV)/.test
 	@$(BIN)/python -m pytest $(addprefix --ignore ,$(KILLED)) tests/unit/$(AGENT)
 
 unit-rest: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins --ignore tests/unit/$(AGENT)
 
-# Two steps, as one would end long after all others; without the kills, which take longest and run nothing that the others
-# do not.
+# Two steps, as one would end long after all others; without the kills, and those of the agent's tests that play many lives,
+# which run no line that the others do not.
 unit-oldest-python unit-oldest-agent: export TEST_ALL :=
 unit-oldest-python unit-oldest-agent: $(VENV)/.run
 	@tools/test_on_oldest_python.sh $(CACHE) -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
 unit-oldest-python: TESTS := $(addprefix tests/unit/plugins/module_utils/,scheduled_events maintenance_policy connections files haproxy)
-unit-oldest-agent: TESTS := tests/unit/$(AGENT) $(addprefix --ignore ,$(KILLED)) -k "not kill"
+unit-oldest-agent: TESTS := tests/unit/$(AGENT) $(addprefix --ignore ,$(KILLED) $(LIVES)) -k "not kill"
 
 integration: $(VENV)/.test ## integration tests
 	@$(BIN)/python -m pytest tests/integration
@@ -200,8 +203,8 @@ integration-newest: TESTS := $(addprefix $(PLAYBOOK_TESTS)/,test_hostile.py test
 
 # Of ansible-core 2.16 without empty-init: that test, which newer ones have no more, wants a package of module_utils to
 # be without a docstring.
-# `make test ALL=versions` has pylint on the newest only.
-sanity-oldest: SKIP := --skip-test empty-init $(if $(filter versions,$(ALL)),--skip-test pylint)
+# `make test ALL=sampled` has pylint on the newest only.
+sanity-oldest: SKIP := --skip-test empty-init $(if $(filter sampled,$(ALL)),--skip-test pylint)
 # What is shipped; the rest is for ruff and mypy.
 SHIPPED := --exclude tests/ --exclude tools/
 sanity-oldest sanity-newest: sanity-%: $(VENV)/.run
