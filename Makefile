@@ -136,15 +136,15 @@ KILLED := $(patsubst %,tests/unit/$(AGENT)/test_%.py,kill undo)
 unit-agent-killed: $(VENV)/.test
 	@$(BIN)/python -m pytest $(KILLED)
 
-LIVES := $(patsubst %,tests/unit/$(AGENT)/test_%.py,advisory checks disk doubts faults in_service manual quorum traps)
+LIVES := $(patsubst %,tests/unit/$(AGENT)/test_%.py,advisory disk doubts faults manual traps)
 unit-agent: $(VENV)/.test
 	@$(BIN)/python -m pytest $(addprefix --ignore ,$(KILLED)) tests/unit/$(AGENT)
 
 unit-rest: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins --ignore tests/unit/$(AGENT)
 
-# Two steps, as one would end long after all others; without the kills, and those of the agent's tests that play many lives,
-# which run no line that the others do not.
+# Two steps, as one would end long after all others; without the kills, and without those of the agent's tests that play whole
+# lives of what the others take apart: they take longest.
 unit-oldest-python unit-oldest-agent: export TEST_ALL :=
 unit-oldest-python unit-oldest-agent: $(VENV)/.run
 	@tools/test_on_oldest_python.sh $(CACHE) -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
