@@ -45,8 +45,14 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
     code, said, error = run(list(status) or [*_SHOW, name])
     if code != 0 and not (status and code in _DOWN):
         raise ServiceStateError(
-            "%s: %s ended with exit status %s: %s"
-            % (name, " ".join(status or _SHOW), code, str(error or said).strip() or "no output")
+            "%s: %s ended with exit status %s%s: %s"
+            % (
+                name,
+                " ".join(status or _SHOW),
+                code,
+                ", which is neither 0, running, nor 1 to 3, stopped" if status else "",
+                str(error or said).strip() or "no output",
+            )
         )
     if status:
         return RUNNING if code == 0 else STOPPED

@@ -77,6 +77,7 @@ class RuntimeApi:
         self._timeout = timeout
         self._is_master = is_master
         self._kind = "the socket of HAProxy's master (-S)" if is_master else "a `stats socket` of HAProxy"
+        self._option = "master_socket" if is_master else "socket"
         self._clock = clock
         self._sleep = sleep
 
@@ -93,8 +94,8 @@ class RuntimeApi:
         except AnswerError as error:
             self._refuse_if_forbidden(command, text)
             raise Unintelligible(
-                "HAProxy at %s answered %r to %r: %s. Is this %s?"
-                % (self.address, _beginning(text), command, error, self._kind)
+                "HAProxy at %s answered %r to %r: %s. Is this %s? Otherwise, set %s to one"
+                % (self.address, _beginning(text), command, error, self._kind, self._option)
             ) from None
 
     def do(self, command: str) -> None:
@@ -152,8 +153,8 @@ class RuntimeApi:
                 size += len(part)
                 if size > LARGEST_ANSWER:
                     raise Unintelligible(
-                        "HAProxy at %s answered %r with more than %d bytes. Is this %s?"
-                        % (self.address, command, LARGEST_ANSWER, self._kind)
+                        "HAProxy at %s answered %r with more than %d bytes. Is this %s? Otherwise, set %s to one"
+                        % (self.address, command, LARGEST_ANSWER, self._kind, self._option)
                     )
         return b"".join(parts).decode("utf-8", "replace")
 

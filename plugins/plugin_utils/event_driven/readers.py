@@ -196,7 +196,7 @@ class Agents:
                 raise NoAnswer("answered %d %s" % (response.status, sanitize_line(response.reason or "", 100)))
             given = {key.lower(): value for key, value in response.headers.items()}
         if secrets and not is_answer_signed(secrets, nonce, given, body):
-            raise NoAnswer("the answer is not signed with the secret in secret_file")
+            raise NoAnswer("the answer is not signed with the secret in secret_file: give the agent the same one")
         return events_of_status(body, name)
 
     def _note(self, name: str, problem: str) -> None:
@@ -218,7 +218,7 @@ def events_of_status(body: bytes, vm_name: str) -> list[Event]:
         raise DocumentError("not the status of an agent: it has no list of events")
     # An agent that IMDS has not answered yet knows neither its VM's name nor any event.
     if events and not same_name(str(status.get("vm_name")), vm_name):
-        raise NoAnswer("it is the agent of %s" % sanitize_line(str(status.get("vm_name")), 100))
+        raise NoAnswer("it is the agent of %s: correct its URL" % sanitize_line(str(status.get("vm_name")), 100))
     # The agent keeps an event for a while after its end.
     listed = [event_from_dict(one, "events") for one in events if not (isinstance(one, dict) and _is_over(one))]
     # It speaks for its own VM. Of others it may know as well, and their agents say so themselves.

@@ -59,7 +59,7 @@ def test_given_a_command_for_the_status_then_its_exit_status_counts_and_not_its_
 @pytest.mark.parametrize(
     ("status", "code", "message"),
     [
-        (["look", "up"], 7, "app: look up ended with exit status 7: no$"),
+        (["look", "up"], 7, "app: look up ended with .+ 7, which is neither 0, running, nor 1 to 3, stopped: no$"),
         ([], 1, "app: systemctl show .+ status 1: no$"),
     ],
 )

@@ -1549,7 +1549,7 @@ def test_given_a_hook_that_hangs_when_time_is_plentiful_then_it_may_take_all_tha
     rehearsal = with_hooks(REBOOT, {"10-x": 9999.0, "20-y": 5.0})
     rehearsal.tick_until(lambda: rehearsal.ends)
     assert rehearsal.names == ["10-x"]
-    assert rehearsal.ends == [(False, "10-x: timed out after 300 s")]
+    assert rehearsal.ends == [(False, "10-x: timed out after 300 s, its timeout")]
 
 
 @pytest.mark.parametrize("on_failure", ["finish", "stop", "ignore"])

@@ -386,7 +386,7 @@ def test_given_policies_that_leave_types_out_or_name_unknown_ones_when_in_force_
     rehearsal.run_until(2.0)
     assert (
         "policies: Quench is not an event type that this version knows; no policy and no hook prepares this machine"
-        " for Preempt, Terminate\n"
+        " for Preempt, Terminate: add one\n"
     ) in answer(rehearsal, "/healthz")
     assert 'foghorn_problems{with="policies"} 1.0' in answer(rehearsal, "/metrics")
     assert rehearsal.agent is not None
@@ -409,7 +409,7 @@ def test_given_a_policy_of_hooks_alone_and_no_hook_when_in_force_then_unprepared
     of_hooks = {"name": "reboots", "match": {"event_types": ["Reboot"]}, "drain": [{"hooks": True}]}
     assert rehearsal.agent is not None
     rehearsal.agent.use(parse_config({"policies": [of_hooks]}))
-    problem = "policies: no policy and no hook prepares this machine for Preempt, Terminate, Redeploy, Reboot\n"
+    problem = "no policy and no hook prepares this machine for Preempt, Terminate, Redeploy, Reboot: add one\n"
     assert problem in answer(rehearsal, "/healthz")
     rehearsal.stages_with_hooks = {"drain"}
     rehearsal.agent.use(rehearsal.agent.config)

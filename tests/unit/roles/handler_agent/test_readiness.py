@@ -163,7 +163,7 @@ def test_given_a_program_when_it_fails_or_hangs_then_its_end_is_what_counts(begi
     assert looks.look() == ["flag", "slow", "absent", "anybody's"]
     assert [one["detail"].partition(":")[0] for one in looks.readiness.describe()] == [
         "exit status 1",
-        "timed out after 0.2 s",
+        "timed out after 0.2 s, its timeout",
         "/absent",
         str(program),
     ]

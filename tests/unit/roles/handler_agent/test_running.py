@@ -326,7 +326,7 @@ def test_given_a_command_that_fails_when_polled_then_so_does_the_step(start: Sta
     assert running.fileno == -1
 
 
-@pytest.mark.parametrize(("is_cut", "reason"), [(True, CUT_OFF), (False, "timed out after 60 s")])
+@pytest.mark.parametrize(("is_cut", "reason"), [(True, CUT_OFF), (False, "timed out after 60 s, its timeout")])
 def test_given_a_command_that_takes_too_long_when_polled_then_the_reason_says_whose_limit_it_was(
     is_cut: bool, reason: str, start: Start
 ) -> None:
@@ -420,8 +420,8 @@ def test_given_a_hook_that_hangs_when_time_is_short_then_it_is_ended_at_its_shar
     ("hook_timeout", "cuts", "reason", "cut_off"),
     [
         # Plenty of time: it has failed by itself, and is tried again.
-        (0.2, {}, "10-a: timed out after 0.2 s", False),
-        (0.2, {"is_cut": True}, "10-a: timed out after 0.2 s", False),
+        (0.2, {}, "10-a: timed out after 0.2 s, its hook_timeout", False),
+        (0.2, {"is_cut": True}, "10-a: timed out after 0.2 s, its hook_timeout", False),
         # What the plan's time leaves it is less.
         (60.0, {"seconds": 0.2, "is_cut": True}, "10-a: " + CUT_OFF, True),
     ],

@@ -186,7 +186,7 @@ class _OnMachine:
         # Checked each time, as the program of a step is.
         self._problem = ownership.problem_with(self._check.argv[0])
         if not self._is_ended and self._problem is None:
-            reason = "timed out after %g s" % self._check.timeout
+            reason = "timed out after %g s, its timeout" % self._check.timeout
             self._child = Child(self._check.argv, {}, b"", self._check.timeout, reason, self._clock, grace_seconds=0.0)
 
     def poll(self) -> Optional[str]:

@@ -189,11 +189,11 @@ class Running:
             own = seconds / (len(self._hooks_left) + 1)
             seconds, reason = own if share is None else min(own, share), _SHARE_IS_UP
         elif not self._is_cut:
-            reason = "timed out after %g s" % self.work.step.timeout
+            reason = "timed out after %g s, its timeout" % self.work.step.timeout
         longest = self.work.step.hook_timeout
         if longest is not None and longest < seconds:
             # It failed before its time was up, and is tried again.
-            return longest, "timed out after %g s" % longest, False
+            return longest, "timed out after %g s, its hook_timeout" % longest, False
         return seconds, reason, self._is_cut
 
     def _poll_child(self) -> Optional[StepOutcome]:

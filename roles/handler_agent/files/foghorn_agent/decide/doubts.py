@@ -65,7 +65,7 @@ def doubt_about_policies(rules: Sequence[Rule], has_hooks: bool) -> Optional[str
     ]
     found = ["%s is not an event type that this version knows" % ", ".join(unknown)] if unknown else []
     if uncovered:
-        found.append("no policy and no hook prepares this machine for %s" % ", ".join(uncovered))
+        found.append("no policy and no hook prepares this machine for %s: add one" % ", ".join(uncovered))
     return "; ".join(found) or None
 
 

@@ -139,7 +139,7 @@ def test_given_something_else_than_haproxy_when_it_is_asked_then_the_error_shows
 ) -> None:
     haproxy.answers["show info"] = answer
 
-    with pytest.raises(Unintelligible, match=r"answered '(Unknown command|HTTP/1.1 400).*Is this a `stats socket`"):
+    with pytest.raises(Unintelligible, match=r"answered '(Unknown command|HTTP/1.1 400).*set socket to"):
         api_of(haproxy).show("show info", read_process)
 
 

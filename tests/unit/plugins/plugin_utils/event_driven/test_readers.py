@@ -170,7 +170,7 @@ class TestAgents:
             reading = await read_once(agent)
 
             assert reading.found == []
-            assert "it is the agent of web_00" in "".join(reading.problems.values())
+            assert "it is the agent of web_00: correct its URL" in "".join(reading.problems.values())
 
         run(check())
 
@@ -289,7 +289,7 @@ class TestSecret:
             reading = await read_once(agent, secrets=(SECRET,))
 
             assert reading.found == []
-            assert "not signed" in "".join(reading.problems.values())
+            assert "give the agent the same" in "".join(reading.problems.values())
 
         run(check())
 
