@@ -32,7 +32,7 @@ options:
   state:
     description:
       - V(checked) fails if this ansible-core executes text of events, if variables of O(hosts) are wrong, or if the
-        tags of the run select no task.
+        tags of the run select no task. With O(playbook), it identifies this run as well.
       - V(begun) identifies this run, and returns its relation to a host.
       - V(listed) records all hosts of a fleet by their variables, and returns the balancers and VM ids to ask about.
       - V(chosen) returns which hosts to ask, by the answer of Azure.
@@ -169,6 +169,10 @@ options:
     type: list
     elements: str
     default: []
+  stats:
+    description: With O(state=ended), the name under which M(ansible.builtin.set_stats) would pass the results on.
+    type: str
+    default: ''
 """
 
 EXAMPLES = r"""
@@ -184,7 +188,7 @@ EXAMPLES = r"""
 RETURN = r"""
 run:
   description: The identity of this run, as M(foghorn.azure_events.rotation_claim) takes it.
-  returned: with O(state=begun)
+  returned: with O(state=begun), and with O(state=checked) and O(playbook)
   type: dict
 lease_view:
   description: The relation of the run to the host. Empty if no host was given, or its state is unknown.

@@ -75,7 +75,7 @@ def checked(
     hostvars: Any,
     of_play: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Name what is wrong with the variables of hosts, of the play, and with the tags of the run.
+    """Name what is wrong with the variables of hosts, of the play, and with the tags of the run, or begin the run.
 
     :param hostvars: by host, its variables of the inventory and of the command line
     :param of_play: all variables of the host that the task is for, those of its play and of its role included
@@ -97,7 +97,9 @@ def checked(
     )
     names = [*of_play["groups"], *(name for group in of_play["groups"].values() for name in group)]
     found += unmatched(arguments["arguments"], of_play, names) + mistakes_in_tags()
-    return {"failed": True, "msg": as_plain(found)} if found else {}
+    if found:
+        return {"failed": True, "msg": as_plain(found)}
+    return {"run": describe_run(arguments["playbook"], arguments["job"])} if arguments["playbook"] else {}
 
 
 QUESTIONS: Mapping[str, Callable[[Call], dict[str, Any]]] = {"begun": begun, "upgrades": upgrades, "status": status}
