@@ -14,6 +14,7 @@ from ansible.module_utils.basic import AnsibleModule
 from . import claims
 from .agent_status import agent_status
 from .claims import ClaimError, ClaimRequest, Leased, Run, State
+from .own_directory_module import what_is_in
 from .units import look_at_units
 
 LEASED = "leased"
@@ -51,6 +52,8 @@ def claim_arguments() -> ArgumentSpec:
         "seen": {"type": "list", "elements": "str"},
         "tried": {"type": "dict", "default": {}},
         "records": {"type": "list", "elements": "str", "default": []},
+        "id_file": {"type": "str"},
+        "contents": {"type": "list", "elements": "str", "default": []},
         "vm": {"type": "dict", "options": {"resource_id": {"type": "str"}, "vm_id": {"type": "str"}}},
     }
 
@@ -72,6 +75,7 @@ def run_claim(module: AnsibleModule) -> None:
         module.fail_json(msg="seconds: %s is not a number of seconds above 0" % params["seconds"])
     now = time.time()
     try:
+        beside = {} if params["id_file"] is None else _what_is_in(params)
         before, after = _change(module, now)
         # The time of the last work on the machine is not a change of its claims.
         texts = [json.dumps(_without_instants(state), indent=2, sort_keys=True) + "\n" for state in (before, after)]
@@ -80,10 +84,11 @@ def run_claim(module: AnsibleModule) -> None:
             diff={"before": texts[0], "after": texts[1]},
             others=sorted(name for name in after.claims if name != params["owner"]),
             **_as_result(after, now),
+            **beside,
         )
     except Leased as error:
         module.fail_json(msg="%s: %s" % (params["directory"], error), leased=True)
-    except ClaimError as error:
+    except (ClaimError, OSError, ValueError) as error:
         module.fail_json(msg=str(error), leased=False)
 
 
@@ -102,6 +107,10 @@ def run_claim_info(module: AnsibleModule) -> None:
         )
     except ClaimError as error:
         module.fail_json(msg=str(error))
+
+
+def _what_is_in(params: Dict[str, Any]) -> Dict[str, Any]:
+    return what_is_in(params["directory"], params["id_file"], params["contents"])
 
 
 def _change(module: AnsibleModule, now: float) -> Tuple[State, State]:

@@ -54,6 +54,15 @@ options:
       - Others can keep records of the machine by RV(id), and no machine can say that the record of another one is its
         own.
     type: str
+  lines:
+    description: By name of a file in the directory, a list of lines. Those that it does not have are appended.
+    type: dict
+    default: {}
+  contents:
+    description: Names of files in the directory whose text is returned, if they exist.
+    type: list
+    elements: str
+    default: []
 seealso:
   - module: ansible.builtin.file
 """
@@ -77,6 +86,11 @@ files:
   type: list
   elements: str
   sample: [record.json]
+contents:
+  description: The text of each of the O(contents) that exist, by name.
+  returned: if O(contents) is set
+  type: dict
+  sample: {places: "edge\n"}
 id:
   description: What O(id_file) has. Empty if there is no such file.
   returned: if O(id_file) is set

@@ -125,6 +125,15 @@ options:
     type: list
     elements: str
     default: []
+  id_file:
+    description: Name of a file in O(directory) with what tells this machine from others. If set, RV(files) and RV(id)
+      are returned, as M(foghorn.azure_events.own_directory) does.
+    type: str
+  contents:
+    description: With O(id_file), names of files in O(directory) whose text is returned, if they exist.
+    type: list
+    elements: str
+    default: []
   vm:
     description:
       - Which VM the machine is, so that the claims of another VM are not taken for its own. Without it, they are.
@@ -227,6 +236,22 @@ vm:
   sample:
     resource_id: /subscriptions/0/resourceGroups/b/providers/Microsoft.Compute/virtualMachines/web_0
     vm_id: 3f0c5c0e-3c5e-4b0e-9d6f-0f4c2a1d9b11
+files:
+  description: Names of the files in O(directory), sorted. Empty if it does not exist.
+  returned: if O(id_file) is set
+  type: list
+  elements: str
+  sample: [claims.json, health_probe.json]
+id:
+  description: What O(id_file) has. Empty if there is no such file.
+  returned: if O(id_file) is set
+  type: str
+  sample: 5f0c7e0b6d1f4a3e9b2c8d7e6f5a4b3c
+contents:
+  description: The text of each of the O(contents) that exist, by name.
+  returned: if O(id_file) is set
+  type: dict
+  sample: {}
 boot_id:
   description: An id that changes at each boot of the machine.
   returned: success

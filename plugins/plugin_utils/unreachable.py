@@ -44,3 +44,27 @@ class ReachableAction(ActionBase):
             where = self._task.delegate_to or (task_vars or {}).get("inventory_hostname")
             said = "%s could not be reached to ask Azure: %s" % (where, plain(str(error)))
             return {"failed": True, "changed": False, "msg": said}
+
+
+class PlacedAction(ActionBase):
+    """Runs the module of its name at one of several places, in a loop that goes on whatever becomes of one. What goes
+    wrong is a failure that names the place.
+    """
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+
+    def place(self) -> str:
+        """What to call it; empty if it is the host itself."""
+        return str(self._task.delegate_to or "")
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Run it."""
+        begun: dict[str, Any] = super().run(tmp, task_vars)
+        try:
+            answer: dict[str, Any] = self._execute_module(task_vars=task_vars)
+        except AnsibleConnectionFailure as error:
+            answer = {"failed": True, "changed": False, "msg": "It could not be reached: %s" % plain(str(error))}
+        if answer.get("failed") and self.place():
+            answer["msg"] = "%s: %s" % (self.place(), answer.get("msg"))
+        return {**begun, **answer}

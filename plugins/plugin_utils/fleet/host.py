@@ -107,6 +107,8 @@ class Host(NamedTuple):
     """Whether a balancer or a check says at its return that it is in rotation, and does not only take it for that."""
     unmanaged: str = ""
     """Why nothing handles it, in words: it runs Windows, and no agent that would."""
+    by_probe_alone: bool = False
+    """Whether its own probe endpoint is all that takes it out of rotation."""
     demand: Demand | None = None
     """The demand for it. A host with a demand has no events."""
     not_demanded: str = ""

@@ -129,7 +129,9 @@ def _read_report(name: str, step: Step, raw: Raw, run: Run, balancers: Balancers
 
 def _failure(step: Step, raw: Raw, answer: Raw) -> str:
     """What went wrong, in words; empty if nothing did."""
-    message = str(answer.get("msg") or "failed")
+    # Of a loop that has failed, Ansible says no more than that.
+    failed = [str(one["msg"]) for one in answer.get("results") or () if one.get("failed") and one.get("msg")]
+    message = "; ".join(failed) or str(answer.get("msg") or "failed")
     if answer.get("unreachable"):
         message = "The host could not be reached: %s" % (answer.get("msg") or "no answer")
     elif not raw.get("failed"):

@@ -132,6 +132,7 @@ def describe_reading(
         or any(method in _BALANCERS for method in removal["methods"])
     )
     has_probe = bool(variables.get("health_probe_url")) and "health_probe" in removal["methods"]
+    is_away = boolean(variables.get("machine_is_away") or False, strict=False)
     is_drained = by_others or bool(out_by_agent) or (is_marked and not needs_restore and agent.get("in_rotation", True))
     return {
         "name": name,
@@ -166,6 +167,7 @@ def describe_reading(
         "would_fail": [*_unknown_units(found or {}), *_wrong_identity(variables, removal, answer)],
         "remarks": _triggered_units(found or {}),
         "has_more": bool(variables.get("after_batch_tasks")),
+        "by_probe_alone": list(removal["methods"]) == ["health_probe"] and not is_away,
         "refused": "",
         "is_off": is_off(variables),
         "resource_id": answer.get("resource_id"),
@@ -345,6 +347,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         would_fail=tuple(map(str, content.get("would_fail") or ())),
         remarks=tuple(map(str, content.get("remarks") or ())),
         unmanaged=str(content.get("unmanaged") or ""),
+        by_probe_alone=bool(content.get("by_probe_alone")),
     )
 
 

@@ -199,6 +199,7 @@ def advanced(call: Call) -> dict[str, Any]:
         "links": max((len(one) for one in ordered.values()), default=1),
         "pauses": any(one[0]["pause"] for one in ordered.values()),
         "files": FILES,
+        "by_probe_alone": all(run.hosts[name].reading.by_probe_alone for name in run.plan.turns[run.turn]),
         "longest_step": longest_step,
     }
 

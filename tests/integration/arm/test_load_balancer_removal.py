@@ -184,7 +184,7 @@ def test_given_a_pool_of_azure_when_a_machine_is_removed_and_restored_then_it_le
         *(True, False),
         *(True, *[False] * 5),
     ]
-    assert "REFUSED restore: " in played.run.output
+    assert "REFUSED Restore the machine in pools that are named: restore: " in played.run.output
     assert "is not one of pools, and is not joined" in played.run.output
     assert not list((played.directory / "kept").iterdir())
     assert not list((played.directory / "state").iterdir())

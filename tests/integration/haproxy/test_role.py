@@ -200,7 +200,7 @@ def test_given_a_machine_that_is_back_when_it_is_restored_again_then_nothing_cha
 
 
 def test_given_sessions_when_time_runs_out_then_a_warning_says_so_and_the_machine_stays_drained(played: Played) -> None:
-    assert "Time ran out, sessions remain: at the deadline of" in played.output["busy"]
+    assert "Time ran out, sessions remain: balancer_0: at the deadline of" in played.output["busy"]
     assert played.bits("busy", "web/web_1") == [8, 1]
 
 
@@ -220,7 +220,7 @@ def test_given_an_unreachable_machine_when_it_is_restored_then_its_balancers_res
 def test_given_a_balancer_that_cannot_be_reached_when_it_is_restored_then_it_is_back_in_the_other_and_that_is_named(
     played: Played,
 ) -> None:
-    assert "FAILED balancer_0: It could not be reached." in played.output["half back"]
+    assert "FAILED balancer_0: It could not be reached: " in played.output["half back"]
     assert played.bits("half back", "web/web_0") == [1, 0]
     # By another run, when the balancer is there again.
     assert played.bits("back", "web/web_0") == [0, 0]
@@ -230,7 +230,7 @@ def test_given_a_balancer_that_cannot_be_reached_when_it_is_restored_then_it_is_
 def test_given_a_balancer_that_cannot_be_reached_when_it_is_removed_then_it_leaves_the_other_and_that_is_named(
     played: Played,
 ) -> None:
-    assert "FAILED haproxy: balancer_0: It could not be reached." in played.output["half out"]
+    assert "FAILED haproxy: balancer_0: It could not be reached: " in played.output["half out"]
     assert played.bits("half out", "web/web_0") == [0, 8]
     assert played.bits("back again", "web/web_0") == [0, 0]
 

@@ -320,7 +320,7 @@ def test_given_state_directories_that_another_user_could_change_then_no_record_i
                 "load_balancer_removal_methods": ["command"],
                 **variables,
                 "load_balancer_removal_state_directory": str(state),
-                "way": "remove" if host in (leaving, left) else "restore",
+                "way": "main" if host in (leaving, left) else "restore",
             }
         )
     role = {"name": "foghorn.azure_events.load_balancer_removal", "tasks_from": "{{ way }}"}

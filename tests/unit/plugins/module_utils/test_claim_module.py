@@ -47,3 +47,24 @@ def test_given_a_run_that_restores_then_others_are_named_and_its_own_claim_is_as
     assert result["others"] == ["by_hand"]
     assert result["claims"]["handle_events"]["reason"] == "Reboot"
     assert (claims.read(str(tmp_path)).lease or {})["returning"]
+
+
+def test_given_a_file_with_an_id_then_it_and_the_files_are_returned_as_they_are_before_the_call(tmp_path: Path) -> None:
+    directory = tmp_path / "state"
+    directory.mkdir(mode=0o755)
+    (directory / "removal.id").write_text("0123456789abcdef" * 2 + "\n")
+
+    result = call(directory, state="leased", owner="handle_events", id_file="removal.id")
+
+    assert (result["files"], result["id"]) == (["removal.id"], "0123456789abcdef" * 2)
+
+
+def test_given_files_that_others_could_write_then_nothing_is_claimed(tmp_path: Path) -> None:
+    directory = tmp_path / "state"
+    directory.mkdir()
+    directory.chmod(0o777)
+
+    result = call(directory, state="leased", owner="handle_events", id_file="removal.id")
+
+    assert str(directory) in result["msg"]
+    assert not list(directory.iterdir())

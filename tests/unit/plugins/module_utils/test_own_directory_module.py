@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.own_directory_module import run_own_directory
+from ansible_collections.foghorn.azure_events.plugins.module_utils.own_directory_module import (
+    own_directory_arguments,
+    run_own_directory,
+)
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.stand_in import called
 
 
-def run(path: Path, check_mode: bool = False, create: bool = True, id_file: str | None = None) -> dict[str, Any]:
-    params = {"path": str(path), "create": create, "mode": "0700", "group_may_write": False, "id_file": id_file}
-    return called(run_own_directory, check_mode, **params).result
+def run(path: Path, check_mode: bool = False, **given: Any) -> dict[str, Any]:
+    defaults = {name: spec.get("default") for name, spec in own_directory_arguments().items()}
+    return called(run_own_directory, check_mode, **{**defaults, "path": str(path), "mode": "0700", **given}).result
 
 
 def test_given_a_missing_directory_then_it_is_created_if_that_was_asked_for_and_not_in_check_mode(
@@ -47,7 +50,7 @@ def test_given_a_directory_that_others_could_change_then_it_is_refused_also_in_c
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
 
-    result = run(open_to_all / "missing", check_mode, create)
+    result = run(open_to_all / "missing", check_mode, create=create)
 
     assert result["failed"]
     assert "others than root can write" in result["msg"]
@@ -84,3 +87,32 @@ class TestItsId:
     @pytest.mark.parametrize("name", ["", "..", "a/b", "/etc/id"])
     def test_given_no_name_of_a_file_then_it_is_refused(self, tmp_path: Path, name: str) -> None:
         assert "id_file: %r" % name in run(tmp_path, id_file=name)["msg"]
+
+
+class TestLines:
+    def test_given_a_missing_file_then_it_gets_the_lines_and_can_be_read(self, tmp_path: Path) -> None:
+        assert run(tmp_path, lines={"places": ["a", "b", "a"]})["changed"]
+
+        result = run(tmp_path, contents=["places", "missing"])
+        assert (result["changed"], result["contents"]) == (False, {"places": "a\nb\n"})
+
+    def test_given_some_of_them_then_the_others_are_appended_once(self, tmp_path: Path) -> None:
+        (tmp_path / "places").write_text("b\nz")
+
+        assert run(tmp_path, lines={"places": ["a", "b"]})["changed"]
+        assert not run(tmp_path, lines={"places": ["a", "b"]})["changed"]
+        assert (tmp_path / "places").read_text() == "b\nz\na\n"
+
+    def test_given_check_mode_then_nothing_is_written(self, tmp_path: Path) -> None:
+        assert run(tmp_path, check_mode=True, lines={"places": ["a"]})["changed"]
+
+        assert list(tmp_path.iterdir()) == []
+
+    def test_given_a_file_that_cannot_be_read_then_it_stays_as_it_is(self, tmp_path: Path) -> None:
+        (tmp_path / "places").mkdir()
+
+        assert run(tmp_path, lines={"places": ["a"]})["failed"]
+
+    @pytest.mark.parametrize("name", ["../places", "..", ""])
+    def test_given_the_path_of_a_file_elsewhere_then_it_is_refused(self, tmp_path: Path, name: str) -> None:
+        assert "without a directory" in run(tmp_path, lines={name: ["a"]})["msg"]

@@ -73,11 +73,15 @@ ON_WINDOWS = {"imds": ["win_scheduled_event_approve", "win_scheduled_events_info
 # These run on the host, and an action adds what only the controller knows.
 WRAPPED = [
     "application_gateway_member",
+    "connections_drained",
+    "haproxy_server",
     "health_probe_file",
     "load_balancer_member",
     "ordered_services",
+    "own_directory",
     "rotation_claim",
     "rotation_claim_info",
+    "rotation_command",
     "vmss_automatic_repairs",
     "vmss_instance_protection",
     "vmss_rolling_upgrade",

@@ -431,3 +431,20 @@ def test_given_a_host_that_did_not_answer_when_its_policy_differs_then_that_is_n
     ]
 
     check_alike(contents)
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, True),
+        ({"methods": []}, False),
+        ({"methods": ["haproxy"]}, False),
+        ({"methods": ["health_probe", "command"]}, False),
+        ({"machine_is_away": "true"}, False),
+    ],
+    ids=str,
+)
+def test_given_more_than_the_probe_endpoint_then_a_host_is_not_out_by_that_alone(
+    variables: dict[str, Any], expected: bool
+) -> None:
+    assert read_host(reading(variables=variables)).by_probe_alone is expected
