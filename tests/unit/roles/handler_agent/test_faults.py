@@ -11,7 +11,7 @@ The simulator runs on Python 3.9 and later.
 
 import sys
 import time
-from typing import Any, Dict, Generator, Optional, Sequence, Tuple
+from typing import Any, Dict, Generator, List, Optional, Sequence, Tuple
 
 import pytest
 from ansible_collections.foghorn.azure_events.tests.sizes import sample
@@ -50,6 +50,9 @@ FAULTS: Dict[str, Dict[str, Any]] = {
 # Those that no second try within the same poll gets over.
 LASTING = ("400", "an error as an answer", "garbage", "silence", "truncate")
 STAGES = ("seen", "drain", "shutdown", "approving", "started", "restore")
+CASES: List[Tuple[str, str]] = sample(
+    [(name, stage) for stage in STAGES for name in sorted(FAULTS)], lambda case: case[0]
+)
 COUNT = 3
 # Real seconds for an answer, so that a silence does not take long; what is late for it is a fault like the others.
 PATIENCE = 0.5
@@ -151,9 +154,7 @@ def at_stage(stage: str, reality: Reality) -> None:
         reality.run_until(reality.now + LINGER - 1.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "stage"), sample([(name, stage) for stage in STAGES for name in sorted(FAULTS)], lambda case: case[0])
-)
+@pytest.mark.parametrize(("name", "stage"), CASES)
 def test_given_any_fault_at_any_stage_when_it_is_over_then_every_promise_was_kept(
     name: str, stage: str, reality: Reality
 ) -> None:
