@@ -8,20 +8,16 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import ReachableAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(ReachableAction):
     """Runs the module on the machine, and notes since when the machine is out of rotation."""
 
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
+    def doing(self) -> str:
+        """What the machine was doing."""
+        return "restored to rotation" if self._task.args.get("rotation") == "in" else "taken out of rotation"
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run it."""
-        begun: dict[str, Any] = super().run(tmp, task_vars)
-        doing = "restored to rotation" if self._task.args.get("rotation") == "in" else "taken out of rotation"
-        answer = fail_if_unreachable(lambda: self._execute_module(task_vars=task_vars), doing)
-        # For a change that was made just now, the controller's clock gives the time.
-        return {**begun, **answer, "since": answer.get("since") or time.time()}
+    def judged(self, answer: dict[str, Any], _host: str) -> dict[str, Any]:
+        """For a change that was made just now, the controller's clock gives the time."""
+        return {**answer, "since": answer.get("since") or time.time()}

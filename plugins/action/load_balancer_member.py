@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import ReachableAction
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import AzureAction
 
 
-class ActionModule(ReachableAction):
+class ActionModule(AzureAction):
     """Runs the module of the same name, which documents it."""

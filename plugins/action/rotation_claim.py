@@ -5,21 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ansible.plugins.action import ActionBase
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import ReachableAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(ReachableAction):
     """Runs the module on the machine. An unreachable machine is a failure, so that no run goes on as if it had the
     claim.
     """
 
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run it."""
-        begun: dict[str, Any] = super().run(tmp, task_vars)
-        return {**begun, **fail_if_unreachable(lambda: self._execute_module(task_vars=task_vars), "leased or released")}
+    def doing(self) -> str:
+        """What the machine was doing."""
+        return "leased or released"

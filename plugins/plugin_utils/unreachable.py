@@ -28,43 +28,53 @@ def fail_if_unreachable(run: Callable[[], dict[str, Any]], doing: str) -> dict[s
 
 
 class ReachableAction(ActionBase):
-    """Runs the module of its name, often on another host than the one that it is about. A lost host is a failure."""
+    """Runs the module of its name. A machine that is lost meanwhile is a failure, like what the module says itself."""
 
     TRANSFERS_FILES = False
     _supports_check_mode = True
     _supports_async = True
 
+    def doing(self) -> str:
+        """What the machine was doing, for the message."""
+        return "at work"
+
+    def lost(self, _host: str) -> str:
+        """That it was lost, for the operator; the reason follows."""
+        return "The machine could not be reached while it was %s" % self.doing()
+
+    def judged(self, answer: dict[str, Any], _host: str) -> dict[str, Any]:
+        """What the task says of the module's answer, or of the loss."""
+        return answer
+
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Run it."""
         begun: dict[str, Any] = super().run(tmp, task_vars)
-        wraps = bool(self._task.async_val)
+        host = str((task_vars or {}).get("inventory_hostname"))
         try:
-            return {**begun, **self._execute_module(task_vars=task_vars, wrap_async=wraps)}
+            answer: dict[str, Any] = self._execute_module(task_vars=task_vars, wrap_async=bool(self._task.async_val))
         except AnsibleConnectionFailure as error:
-            where = self._task.delegate_to or (task_vars or {}).get("inventory_hostname")
-            said = "%s could not be reached to ask Azure: %s" % (where, plain(str(error)))
-            return {"failed": True, "changed": False, "msg": said}
+            answer = {"failed": True, "changed": False, "msg": "%s: %s" % (self.lost(host), plain(str(error)))}
+        return {**begun, **self.judged(answer, host)}
 
 
-class PlacedAction(ActionBase):
-    """Runs the module of its name at one of several places, in a loop that goes on whatever becomes of one. What goes
-    wrong is a failure that names the place.
-    """
+class AzureAction(ReachableAction):
+    """One whose module asks Azure, often on another host than the one that it is about."""
 
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
+    def lost(self, host: str) -> str:
+        return "%s could not be reached to ask Azure" % (self._task.delegate_to or host)
+
+
+class PlacedAction(ReachableAction):
+    """One that runs at one of several places, in a loop that goes on whatever becomes of one. A failure names it."""
 
     def place(self) -> str:
         """What to call it; empty if it is the host itself."""
         return str(self._task.delegate_to or "")
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run it."""
-        begun: dict[str, Any] = super().run(tmp, task_vars)
-        try:
-            answer: dict[str, Any] = self._execute_module(task_vars=task_vars)
-        except AnsibleConnectionFailure as error:
-            answer = {"failed": True, "changed": False, "msg": "It could not be reached: %s" % plain(str(error))}
+    def lost(self, _host: str) -> str:
+        return "It could not be reached"
+
+    def judged(self, answer: dict[str, Any], _host: str) -> dict[str, Any]:
         if answer.get("failed") and self.place():
-            answer["msg"] = "%s: %s" % (self.place(), answer.get("msg"))
-        return {**begun, **answer}
+            return {**answer, "msg": "%s: %s" % (self.place(), answer.get("msg"))}
+        return answer

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Actions that run their module and turn a lost machine into a failure."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible_collections.foghorn.azure_events.plugins.action import (
+    connections_drained,
+    haproxy_server,
+    health_probe_file,
+    load_balancer_member,
+    rotation_command,
+)
+
+ALL = (connections_drained, haproxy_server, health_probe_file, load_balancer_member, rotation_command)
+
+
+def made(kind: Any, delegate_to: str = "", **options: Any) -> Any:
+    """One for a task with these options, whose connection is not used."""
+    task = SimpleNamespace(
+        action="x", args=options, async_val=60, check_mode=False, delegate_to=delegate_to, diff=False
+    )
+    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/nowhere"), _new_stdin=None)
+    return kind.ActionModule(task, connection, None, None, None, None)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_given_a_task_in_the_background_then_so_is_the_module(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ActionBase, "_execute_module", lambda _self, **how: {"is_background": how["wrap_async"]})
+
+    assert made(kind).run(None, {})["is_background"] is True
+
+
+@pytest.mark.parametrize(
+    ("kind", "delegate_to", "options", "said"),
+    [
+        (connections_drained, "", {}, "The machine could not be reached while it was waiting for the end of its c"),
+        (
+            health_probe_file,
+            "",
+            {"rotation": "in"},
+            "The machine could not be reached while it was restored to rotation: ",
+        ),
+        (haproxy_server, "edge1", {}, "edge1: It could not be reached: gone"),
+        (haproxy_server, "", {}, "It could not be reached: gone"),
+        (rotation_command, "edge1", {"name": "mark"}, "mark: It could not be reached: gone"),
+        (load_balancer_member, "edge1", {}, "edge1 could not be reached to ask Azure: gone"),
+    ],
+)
+def test_given_a_machine_that_is_lost_meanwhile_then_that_is_a_failure_of_the_task(
+    kind: Any, delegate_to: str, options: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_whatever: Any, **_how: Any) -> dict[str, Any]:
+        raise AnsibleConnectionFailure("gone")
+
+    monkeypatch.setattr(ActionBase, "_execute_module", lost)
+
+    answer = made(kind, delegate_to, **options).run(None, {"inventory_hostname": "web1"})
+
+    assert (answer["failed"], answer["changed"]) == (True, False)
+    assert answer["msg"].startswith(said)
+
+
+def test_given_connections_that_remain_then_the_operator_sees_which(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = {"remaining": ["10.0.0.9:443"], "timed_out": True}
+    monkeypatch.setattr(ActionBase, "_execute_module", lambda _self, **_how: answer)
+
+    made(connections_drained).run(None, {"inventory_hostname": "web1"})
+
+    assert "[web1]: Time ran out, connections remain: 10.0.0.9:443" in capsys.readouterr().err
