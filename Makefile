@@ -46,11 +46,11 @@ INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__py
 VERSIONS := unit-oldest-agent unit-oldest-python integration-newest sanity-oldest sanity-newest
 # Without ALL: what a change breaks first, and one fleet whole. With it, in CI, everything.
 QUICK := ruff mypy managed-node-code reuse integration-readme -- integration-handle-events -- unit-agent -- \
-  ++ unit-plugins unit-rest unit-agent-killed
+  unit-plugins -- ++ unit-agent-lives unit-rest
 # Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
-POOL := unit-agent-killed integration-control-plane integration-demo integration-fleets integration-modules \
+POOL := unit-agent-lives integration-control-plane integration-demo integration-fleets integration-modules \
   integration-arm unit-plugins integration-agent unit-rest integration-readme integration-rulebooks
 STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- windows wine -- \
   ++ $(VERSIONS) $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
@@ -123,7 +123,7 @@ docs-lint: $(VENV)/.gates copy
 galaxy-importer: $(VENV)/.gates build
 	@tools/galaxy_importer.sh $(VENV) $(TARBALL) $(CACHE)/galaxy-importer
 
-unit: unit-plugins unit-agent unit-agent-killed unit-rest ## unit tests; the core must be covered fully
+unit: unit-plugins unit-agent unit-agent-lives unit-rest ## unit tests; the core must be covered fully
 
 unit-plugins: $(VENV)/.test
 	@$(BIN)/python -m coverage erase
@@ -131,25 +131,24 @@ unit-plugins: $(VENV)/.test
 	@$(BIN)/python -m coverage report --include '$(CORE)/*' --fail-under 100
 	@$(BIN)/python -m pytest --ignore tests/unit/$(CORE) tests/unit/plugins
 
-# In memory, at each of its points: for one lane it would be too long together with the rest, which waits.
-KILLED := $(patsubst %,tests/unit/$(AGENT)/test_%.py,kill undo)
-unit-agent-killed: $(VENV)/.test
-	@$(BIN)/python -m pytest $(KILLED)
+# Whole lives of the agent, killed at each of their points, and as a process: for one lane it would be too long together with
+# its parts.
+LIVES := $(patsubst %,tests/unit/$(AGENT)/test_%.py,advisory doubts faults kill manual service traps undo)
+unit-agent-lives: $(VENV)/.test
+	@$(BIN)/python -m pytest $(LIVES)
 
-LIVES := $(patsubst %,tests/unit/$(AGENT)/test_%.py,advisory disk doubts faults manual traps)
 unit-agent: $(VENV)/.test
-	@$(BIN)/python -m pytest $(addprefix --ignore ,$(KILLED)) tests/unit/$(AGENT)
+	@$(BIN)/python -m pytest $(addprefix --ignore ,$(LIVES)) tests/unit/$(AGENT)
 
 unit-rest: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins --ignore tests/unit/$(AGENT)
 
-# Two steps, as one would end long after all others; without the kills, and without those of the agent's tests that play whole
-# lives of what the others take apart: they take longest.
+# Two steps, as one would end long after all others; without whole lives of the agent, whose parts are tested.
 unit-oldest-python unit-oldest-agent: export TEST_ALL :=
 unit-oldest-python unit-oldest-agent: $(VENV)/.run
 	@tools/test_on_oldest_python.sh $(CACHE) -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
 unit-oldest-python: TESTS := $(addprefix tests/unit/plugins/module_utils/,scheduled_events maintenance_policy connections files haproxy)
-unit-oldest-agent: TESTS := tests/unit/$(AGENT) $(addprefix --ignore ,$(KILLED) $(LIVES)) -k "not kill"
+unit-oldest-agent: TESTS := tests/unit/$(AGENT) $(addprefix --ignore ,$(LIVES)) -k "not kill"
 
 integration: $(VENV)/.test ## integration tests
 	@$(BIN)/python -m pytest tests/integration
