@@ -87,7 +87,8 @@ class ActionModule(ActionBase):
             # The variables of the play itself, as those below import_playbook, are not among those of its hosts.
             variables = task_vars or {}
             of_play = Templated(variables, self._templar.template)
-            if arguments["in_step"] and len(variables["ansible_play_batch"]) > 1:
+            # Those that were refused before count as well, which are in the batch no more.
+            if arguments["in_step"] and len(variables["ansible_play_hosts_all"]) > 1:
                 _refuse_strategy(self._task)
             return {**result, **checked(arguments, variables["hostvars"], of_play)}
         # Of the types of ansible-core, nothing is wanted but what they say.
