@@ -65,7 +65,6 @@ ARGUMENTS = {
     "members": {"type": "dict", "default": {}},
     "options": {"type": "dict", "default": {}},
     "inventory": {"type": "list", "elements": "str", "default": []},
-    "stats": {"type": "str", "default": ""},
 }
 
 

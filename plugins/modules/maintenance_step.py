@@ -169,10 +169,6 @@ options:
     type: list
     elements: str
     default: []
-  stats:
-    description: With O(state=ended), the name under which M(ansible.builtin.set_stats) would pass the results on.
-    type: str
-    default: ''
 """
 
 EXAMPLES = r"""

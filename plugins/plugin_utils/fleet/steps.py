@@ -207,15 +207,10 @@ def advanced(call: Call) -> dict[str, Any]:
 def ended(call: Call) -> dict[str, Any]:
     """Say what became of all hosts."""
     run = read_run(call.path, read_policy(call.arguments["policy"])).run
-    report = as_plain(run.report()._asdict())
-    name = call.arguments["stats"]
-    # As set_stats returns them.
-    stats = {"ansible_stats": {"data": {name: report["hosts"]}, "per_host": False, "aggregate": True}} if name else {}
     return {
         "orders": {order.host: orders_as_dicts(order, call.now) for order in still_leased(run)},
-        "report": report,
+        "report": as_plain(run.report()._asdict()),
         "is_cancelled": run.is_cancelled,
-        **stats,
     }
 
 
