@@ -9,15 +9,15 @@ from typing import Any
 
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import ReachableAction
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import ReachableAction, lost_while
 
 
 class ActionModule(ReachableAction):
     """Runs the module on the machine, and shows which connections remain. A lost machine is a failure."""
 
-    def doing(self) -> str:
-        """What the machine was doing."""
-        return "waiting for the end of its connections"
+    def lost(self, _host: str) -> str:
+        """Say what the machine was doing."""
+        return lost_while("waiting for the end of its connections")
 
     def judged(self, answer: dict[str, Any], host: str) -> dict[str, Any]:
         """Show them."""

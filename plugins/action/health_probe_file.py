@@ -8,15 +8,17 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import ReachableAction
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import ReachableAction, lost_while
 
 
 class ActionModule(ReachableAction):
     """Runs the module on the machine, and notes since when the machine is out of rotation."""
 
-    def doing(self) -> str:
-        """What the machine was doing."""
-        return "restored to rotation" if self._task.args.get("rotation") == "in" else "taken out of rotation"
+    def lost(self, _host: str) -> str:
+        """Say what the machine was doing."""
+        return lost_while(
+            "restored to rotation" if self._task.args.get("rotation") == "in" else "taken out of rotation"
+        )
 
     def judged(self, answer: dict[str, Any], _host: str) -> dict[str, Any]:
         """For a change that was made just now, the controller's clock gives the time."""

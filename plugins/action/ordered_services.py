@@ -21,7 +21,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services impo
     read_answer,
     read_services,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable, lost_while
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 
@@ -43,7 +43,7 @@ class ActionModule(ActionBase):
             left = {} if deadline is None else {"seconds": deadline - time.time()}
             said = fail_if_unreachable(
                 lambda: self._execute_module(module_args={**given, **left, "services": services}, task_vars=task_vars),
-                "stopping its services" if is_stop else "starting its services",
+                lost_while("stopping its services" if is_stop else "starting its services"),
             )
             if said.get("failed"):
                 return {**begun, **said}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable, lost_while
 
 
 class ActionModule(ActionBase):
@@ -22,4 +22,7 @@ class ActionModule(ActionBase):
         begun: dict[str, Any] = super().run(tmp, task_vars)
         if not self._task.args.get("lines"):
             return {**begun, **self._execute_module(task_vars=task_vars)}
-        return {**begun, **fail_if_unreachable(lambda: self._execute_module(task_vars=task_vars), "keeping its record")}
+        return {
+            **begun,
+            **fail_if_unreachable(lambda: self._execute_module(task_vars=task_vars), lost_while("keeping its record")),
+        }

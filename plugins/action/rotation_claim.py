@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import ReachableAction
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import ReachableAction, lost_while
 
 
 class ActionModule(ReachableAction):
@@ -13,6 +13,6 @@ class ActionModule(ReachableAction):
     claim.
     """
 
-    def doing(self) -> str:
-        """What the machine was doing."""
-        return "leased or released"
+    def lost(self, _host: str) -> str:
+        """Say what the machine was doing."""
+        return lost_while("leased or released")

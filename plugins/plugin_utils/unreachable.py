@@ -9,6 +9,7 @@ the play, its next task begins as if all was well.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -18,13 +19,17 @@ from ansible.plugins.action import ActionBase
 from ..module_utils.scheduled_events.text import plain
 
 
-def fail_if_unreachable(run: Callable[[], dict[str, Any]], doing: str) -> dict[str, Any]:
-    """Return the answer, or a failure that says during which step the machine was lost."""
+def lost_while(doing: str) -> str:
+    """That the machine was lost, for the operator; the reason follows."""
+    return "The machine could not be reached while it was %s" % doing
+
+
+def fail_if_unreachable(run: Callable[[], dict[str, Any]], lost: str) -> dict[str, Any]:
+    """Return the answer, or a failure that says what was lost, and why."""
     try:
         return run()
     except AnsibleConnectionFailure as error:
-        said = "The machine could not be reached while it was %s: %s" % (doing, plain(str(error)))
-        return {"failed": True, "changed": False, "msg": said}
+        return {"failed": True, "changed": False, "msg": "%s: %s" % (lost, plain(str(error)))}
 
 
 class ReachableAction(ActionBase):
@@ -34,13 +39,9 @@ class ReachableAction(ActionBase):
     _supports_check_mode = True
     _supports_async = True
 
-    def doing(self) -> str:
-        """What the machine was doing, for the message."""
-        return "at work"
-
-    def lost(self, _host: str) -> str:
-        """That it was lost, for the operator; the reason follows."""
-        return "The machine could not be reached while it was %s" % self.doing()
+    @abstractmethod
+    def lost(self, host: str) -> str:
+        """Say what was lost, for the operator; the reason follows."""
 
     def judged(self, answer: dict[str, Any], _host: str) -> dict[str, Any]:
         """What the task says of the module's answer, or of the loss."""
@@ -50,10 +51,10 @@ class ReachableAction(ActionBase):
         """Run it."""
         begun: dict[str, Any] = super().run(tmp, task_vars)
         host = str((task_vars or {}).get("inventory_hostname"))
-        try:
-            answer: dict[str, Any] = self._execute_module(task_vars=task_vars, wrap_async=bool(self._task.async_val))
-        except AnsibleConnectionFailure as error:
-            answer = {"failed": True, "changed": False, "msg": "%s: %s" % (self.lost(host), plain(str(error)))}
+        wraps = bool(self._task.async_val)
+        answer = fail_if_unreachable(
+            lambda: self._execute_module(task_vars=task_vars, wrap_async=wraps), self.lost(host)
+        )
         return {**begun, **self.judged(answer, host)}
 
 
