@@ -80,8 +80,8 @@ def main() -> int:
     stop = threading.Event()
     lanes, shared = split(arguments)
     with TemporaryDirectory(prefix="run-steps-") as scratch, ThreadPoolExecutor(len(lanes)) as pool:
-        running = [pool.submit(run_lane, make, targets, shared, Path(scratch), screen, stop) for targets in lanes]
         try:
+            running = [pool.submit(run_lane, make, targets, shared, Path(scratch), screen, stop) for targets in lanes]
             results = [result for lane in running for result in lane.result()]
         except KeyboardInterrupt:
             # The running targets were interrupted by the same key.

@@ -13,7 +13,8 @@ import pytest
 
 TOOL = Path(__file__).resolve().parents[3] / "tools" / "run_steps.py"
 
-MAKEFILE = """
+# The interrupt must find `waits` as one process: a shell between two commands of its own may go on with the second.
+MAKEFILE = f"""
 good:
 \t@echo all is well
 bad:
@@ -27,7 +28,7 @@ short:
 busy:
 \t@count=0; while [ $$count -lt 500000 ]; do count=$$((count + 1)); done
 waits:
-\t@touch waiting; sleep 600
+\t@exec {sys.executable} -c 'import pathlib, time; pathlib.Path("waiting").touch(); time.sleep(600)'
 """
 
 
