@@ -8,18 +8,21 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ansible.module_utils.parsing.convert_bool import boolean
+
 from ..plugin_utils.windows_host import InstalledAgent, WindowsHostAction, object_in, said_by
 
 _NOT_LEFT = "not handled: a Windows host is left to its agent, and handle_events_leave_to_agent is false"
 _INSTALL = "not handled: a Windows host without an agent: install one with the playbook install_agent"
 _START = "not handled: its agent does not run: start the service foghorn-agent. It said: %s"
 _LONGEST_SAID = 200  # characters
+_CONNECTION = ("endpoint", "api_version", "timeout", "connect_timeout", "vm_name")
 
 
 class ActionModule(WindowsHostAction):
     """Runs the module on the host, and notes the time of the answer by the controller's clock.
 
-    On Windows, where nobody writes down claims, its agent is asked alone.
+    On Windows, where nobody writes down claims, its agent is asked, and its module for events.
     """
 
     TRANSFERS_FILES = False
@@ -29,8 +32,20 @@ class ActionModule(WindowsHostAction):
         """Run it. The host reads the clock that it returns between the two instants."""
         begun: dict[str, Any] = super().run(tmp, task_vars)
         asked_at = time.time()
-        answer = self._of_agent() if self._is_windows() else self._execute_module(task_vars=task_vars)
+        answer = self._of_windows(task_vars) if self._is_windows() else self._execute_module(task_vars=task_vars)
         return {**begun, **answer, "asked_at": asked_at, "answered_at": time.time()}
+
+    def _of_windows(self, task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        found = self._of_agent()
+        if not boolean(self._task.args.get("events", False)):
+            return found
+        options = {name: value for name, value in self._task.args.items() if name in _CONNECTION}
+        scheduled = self._execute_module(
+            "foghorn.azure_events.scheduled_events_info", {**options, "affecting": "this_vm"}, task_vars=task_vars
+        )
+        if scheduled.get("failed"):
+            return {**found, "scheduled": {"msg": scheduled.get("msg")}, "failed": True, "msg": scheduled.get("msg")}
+        return {**found, "scheduled": scheduled}
 
     def _of_agent(self) -> dict[str, Any]:
         nothing: dict[str, Any] = {

@@ -14,6 +14,7 @@ from ansible.module_utils.basic import AnsibleModule
 from . import claims
 from .agent_status import agent_status
 from .claims import ClaimError, ClaimRequest, Leased, Run, State
+from .imds_module import connection_arguments, events_of_this_vm
 from .own_directory_module import what_is_in
 from .units import look_at_units
 
@@ -65,6 +66,8 @@ def claim_info_arguments() -> ArgumentSpec:
         "paths": {"type": "list", "elements": "path", "default": []},
         "units": {"type": "list", "elements": "str", "default": []},
         "agent": {"type": "list", "elements": "str", "default": []},
+        "events": {"type": "bool", "default": False},
+        **connection_arguments(),
     }
 
 
@@ -98,15 +101,20 @@ def run_claim_info(module: AnsibleModule) -> None:
     now = time.time()
     try:
         units = look_at_units(module, params["units"])
-        module.exit_json(
-            present=claims.present(params["paths"]),
-            unknown_units=units.unknown,
-            triggered_units=units.triggered,
-            agent=agent_status(module, params["agent"]),
+        found = {
+            "present": claims.present(params["paths"]),
+            "unknown_units": units.unknown,
+            "triggered_units": units.triggered,
+            "agent": agent_status(module, params["agent"]),
             **_as_result(claims.read(params["directory"]), now),
-        )
+        }
     except ClaimError as error:
         module.fail_json(msg=str(error))
+    if params["events"]:
+        found["scheduled"] = events_of_this_vm(module)
+        if "msg" in found["scheduled"]:
+            module.fail_json(msg=found["scheduled"]["msg"], **found)
+    module.exit_json(**found)
 
 
 def _what_is_in(params: Dict[str, Any]) -> Dict[str, Any]:

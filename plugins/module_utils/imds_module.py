@@ -3,7 +3,7 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Where Ansible meets the core: the modules that ask IMDS, their arguments and their way of failing."""
 
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Mapping
 
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
@@ -13,9 +13,10 @@ from .scheduled_events.document import event_from_dict
 from .scheduled_events.errors import ApprovalRefused, DocumentError, ImdsError, OptionError, StillScheduled
 from .scheduled_events.operations import Approval, approve_events, list_events, open_client
 from .scheduled_events.options import ConnectionOptions, read_connection
-from .scheduled_events.selection import AFFECTING, ANY, Selection, read_selection, warnings_for
+from .scheduled_events.selection import AFFECTING, ANY, THIS_VM, Selection, read_selection, warnings_for
 
 ArgumentSpec = Dict[str, Dict[str, Any]]
+Work = Callable[[ImdsClient, ConnectionOptions, Selection], Dict[str, Any]]
 
 
 def connection_arguments() -> ArgumentSpec:
@@ -41,12 +42,20 @@ def selection_arguments() -> ArgumentSpec:
 
 def run_info(module: AnsibleModule) -> None:
     """Do the work of scheduled_events_info."""
+    _run(module, _read_events)
 
-    def work(client: ImdsClient, connection: ConnectionOptions, selection: Selection) -> Dict[str, Any]:
-        # A playbook for both systems reads this: facts need not have been gathered.
-        return dict(list_events(client, connection, selection)._asdict(), changed=False, system="Linux")
 
-    _run(module, work)
+def events_of_this_vm(module: AnsibleModule) -> Dict[str, Any]:
+    """What scheduled_events_info returns for the events that hit this VM; if it fails, only `msg` and what it adds.
+
+    :param module: with the `connection_arguments`
+    """
+    return _answer(module, dict(module.params, affecting=THIS_VM), _read_events)
+
+
+def _read_events(client: ImdsClient, connection: ConnectionOptions, selection: Selection) -> Dict[str, Any]:
+    # A playbook for both systems reads this: facts need not have been gathered.
+    return dict(list_events(client, connection, selection)._asdict(), changed=False, system="Linux")
 
 
 def run_approval(module: AnsibleModule) -> None:
@@ -94,17 +103,24 @@ def _report(module: AnsibleModule, approval: Approval) -> Dict[str, Any]:
     return report
 
 
-def _run(module: AnsibleModule, work: Callable[[ImdsClient, ConnectionOptions, Selection], Dict[str, Any]]) -> None:
-    """Check the options, do the work, and end the module: with the result, or with one clear error."""
+def _run(module: AnsibleModule, work: Work) -> None:
+    """Do the work and end the module: with the result, or with one clear error."""
+    answer = _answer(module, module.params, work)
+    if "msg" in answer:
+        module.fail_json(**answer)
+    module.exit_json(**answer)
+
+
+def _answer(module: AnsibleModule, params: Mapping[str, Any], work: Work) -> Dict[str, Any]:
+    """Check the options and do the work. One clear `msg` says why something could not be done."""
     try:
-        connection = read_connection(module.params)
-        selection = read_selection(module.params)
-        for warning in warnings_for(module.params):
+        connection = read_connection(params)
+        selection = read_selection(params)
+        for warning in warnings_for(params):
             module.warn(warning)
         with open_client(connection) as client:
-            result = work(client, connection, selection)
+            return work(client, connection, selection)
     except (OptionError, ApprovalRefused, DocumentError) as error:
-        module.fail_json(msg=str(error))
+        return {"msg": str(error)}
     except ImdsError as error:
-        module.fail_json(msg=str(error), requests_tried=error.attempts, last_outcome=error.last_outcome)
-    module.exit_json(**result)
+        return {"msg": str(error), "requests_tried": error.attempts, "last_outcome": error.last_outcome}

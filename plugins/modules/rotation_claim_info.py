@@ -13,9 +13,11 @@ author:
 description:
   - Reads the record of M(foghorn.azure_events.rotation_claim) on the machine.
   - A machine without the file has no claims and no lease. That is not an error.
-  - On a Windows machine, only the handler agent is asked, and O(directory), O(paths) and O(units) have no effect.
+  - On a Windows machine, claims are not kept, and O(directory), O(paths) and O(units) have no effect.
 extends_documentation_fragment:
+  - foghorn.azure_events.imds
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_imds
   - foghorn.azure_events.attributes.reads_only
 options:
   directory:
@@ -40,6 +42,13 @@ options:
     type: list
     elements: str
     default: []
+  events:
+    description:
+      - Whether to read the events that hit the machine as well, into RV(scheduled). If they cannot be read, the module
+        fails, and returns all the same what else it has found.
+      - The options of the connection to IMDS are for this.
+    type: bool
+    default: false
 seealso:
   - module: foghorn.azure_events.rotation_claim
 """
@@ -128,6 +137,13 @@ agent:
   returned: success
   type: dict
   sample: {in_rotation: true, events: []}
+scheduled:
+  description:
+    - What M(foghorn.azure_events.scheduled_events_info) returns, for the events that hit the machine. If they could not
+      be read, C(msg) says why.
+  returned: if O(events)
+  type: dict
+  sample: {vm_name: web_0, events: []}
 system:
   description: V(Windows) for a Windows machine.
   returned: on Windows

@@ -131,7 +131,7 @@ class Order(NamedTuple):
     known: Sequence[Event] = ()
     """The events that are known of it."""
     was_silent: bool = False
-    """For `ASK`: whether the host has not answered before, so that it gets more time."""
+    """For `ASK`: whether the host answered before and its metadata service did not, which gets more time."""
     event_ids: tuple[str, ...] = ()
     """The events to note or to approve."""
     as_seen: Sequence[Event] = ()
@@ -508,7 +508,8 @@ def _order(run: Run, name: str, host: HostRun, until: float | None) -> Order:
         host_plan=host.host_plan,
         is_ours=host.is_ours,
         known=host.reading.events,
-        was_silent=name in run.plan.unanswered,
+        # One that did not answer at all gets no more time.
+        was_silent=name in run.plan.unanswered and host.reading.clock is not None,
         event_ids=host.event_ids,
         as_seen=[event_plan.event for event_plan in run.batch.event_plans]
         if host.step is Step.APPROVE and run.batch

@@ -212,7 +212,7 @@ def test_given_hosts_that_never_answer_or_cannot_when_handled_then_the_others_co
     hanging, honest, old, garbled, windows = fleet.hosts
     # There is no library for it.
     windows.variables |= {"ansible_connection": "ansible.builtin.psrp", "ansible_psrp_protocol": "http"}
-    have_say(garbled, garbled.directory, {"events": [{"event_id": 5}]})
+    have_say(garbled, garbled.directory, {"scheduled": {"events": [{"event_id": 5}]}})
     fleet.unplug(hanging)
     python = old.directory / "python2"
     python.write_text(OLD_PYTHON)
@@ -221,7 +221,9 @@ def test_given_hosts_that_never_answer_or_cannot_when_handled_then_the_others_co
     theirs, ours = fleet.event("Reboot", hanging), fleet.event("Reboot", honest)
 
     # Seconds for a contact, which are more where hosts may be slow.
-    run = fleet.start("handle_events", *("-e", "__handle_events_task_timeout=5"), handle_events_minimum_in_service="0")
+    run = fleet.start(
+        "handle_events", *("-e", "__handle_events_asking_timeout=5"), handle_events_minimum_in_service="0"
+    )
     run.wait_until(lambda: fleet.is_approved(ours))
     fleet.azure.advance(2000)
 

@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
-from ansible_collections.foghorn.azure_events.plugins.module_utils.claim_module import claim_arguments, run_claim
+from ansible_collections.foghorn.azure_events.plugins.module_utils.claim_module import (
+    claim_arguments,
+    claim_info_arguments,
+    run_claim,
+    run_claim_info,
+)
 
 
 class EndedError(Exception):
@@ -68,3 +73,21 @@ def test_given_files_that_others_could_write_then_nothing_is_claimed(tmp_path: P
 
     assert str(directory) in result["msg"]
     assert not list(directory.iterdir())
+
+
+def test_given_events_that_cannot_be_read_then_the_failure_has_what_else_was_found(tmp_path: Path) -> None:
+    call(tmp_path, state="leased", owner="by_hand", reason="disk")
+    module = Module()
+    module.params = {name: spec.get("default") for name, spec in claim_info_arguments().items()} | {
+        "directory": str(tmp_path),
+        "events": True,
+        "endpoint": "ftp://127.0.0.1",
+    }
+
+    with pytest.raises(EndedError) as ended:
+        run_claim_info(module)
+
+    (result,) = ended.value.args
+    assert list(result["claims"]) == ["by_hand"]
+    assert result["msg"] == result["scheduled"]["msg"]
+    assert result["msg"].startswith("endpoint: ")

@@ -43,6 +43,7 @@ from .conftest import NOW, make_event
 
 MakeEvent = Callable[..., Event]
 RUN = describe_run("handle_events")
+LEASE = {"owner": "handle_events", "breaks": False}
 ORDERS = Path(__file__).resolve().parents[5] / "playbooks" / "tasks" / "handle_events" / "orders"
 
 ANYTHING = st.recursive(
@@ -258,7 +259,7 @@ def test_given_claims_that_cannot_be_read_when_noted_then_the_host_is_silent_and
     asked = {
         "answer": {"vm_name": "vm_0", "events": []},
         "found": {"claims": claims, "lease": None, "now": NOW},
-        "lease": {"owner": "handle_events", "breaks": False},
+        "lease": LEASE,
     }
     reading = note_asked("h0", asked, RUN)
 
@@ -269,12 +270,31 @@ def test_given_claims_that_cannot_be_read_when_noted_then_the_host_is_silent_and
         assert "its answers cannot be read" in reading["failure"]
 
 
+@pytest.mark.parametrize("answer", [7, "text", ["text"], {"events": 7}, {"events": [{"event_id": 5}]}])
+def test_given_events_that_are_none_when_noted_then_the_host_is_silent_and_that_is_reported(answer: Any) -> None:
+    reading = note_asked("h0", {"answer": answer, "found": found(), "lease": LEASE}, RUN)
+
+    assert reading["vm_name"] is None
+    assert "its answers cannot be read" in reading["failure"]
+
+
+@pytest.mark.parametrize(("answers", "waits_longer"), [({"asked_at": NOW, "answered_at": NOW + 1}, True), ({}, False)])
+def test_given_a_host_without_events_when_asked_again_then_only_one_that_answers_gets_more_time(
+    answers: dict[str, float], waits_longer: bool
+) -> None:
+    asked = {"answer": {"msg": "timed out"}, "found": found() | answers, "lease": LEASE}
+    host = known_host(note_asked("h0", asked, RUN), Balancers(), None)
+    _run, orders = advance(begin([host, Host("h1", "vm_1")], Policy(), NOW), [], NOW)
+
+    assert [(order.do, order.was_silent) for order in orders] == [(Step.ASK, waits_longer)]
+
+
 def test_given_a_lease_of_a_run_that_is_dead_when_ordered_then_it_is_taken_over(event: MakeEvent) -> None:
     dead = describe_run("handle_events", {"id": 15, "controller": "c1", "template_id": 9})
     asked = {
         "answer": {"vm_name": "vm_0", "events": [as_returned(event())]},
         "found": found(dict(lease_of(dead), process=dict(dead["process"], boot_id="another"))),
-        "lease": {"owner": "handle_events", "breaks": False},
+        "lease": LEASE,
     }
     ours = describe_run("handle_events", {"id": 16, "controller": "c1", "template_id": 9})
     host = known_host(note_asked("h0", asked, ours), Balancers(), None)
