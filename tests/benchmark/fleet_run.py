@@ -51,7 +51,7 @@ SAMPLE_EVERY = 3.0  # seconds; a measurement takes milliseconds for each worker 
 TELL_EVERY = 60.0  # seconds
 NOTICE = 15 * 60.0  # seconds; what Azure usually gives
 
-IDLE_TASKS = 2.0
+IDLE_TASKS = 1.0
 """How many tasks an idle host may be sent."""
 PINGS_LIMIT = 115.0
 """How many plain pings of a host a hit one may cost the controller, in processor time."""
