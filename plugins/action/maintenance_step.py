@@ -9,17 +9,20 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
-import jinja2
-import jinja2.meta
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.answers import (
+    HostVariables,
+    Variables,
+    answer_of,
+    status_of,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contacts import VARIABLES
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import PlanError
@@ -28,7 +31,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questio
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import RunFileError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.steps import STEPS, Call
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import Templated
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.trust import describe_forgery, forged
 
 _WITHOUT_RUN = ("checked", "begun", "status")
 _OF_A_RUN = ("listed", "chosen", "asked", "planned", "advanced", "ended", "upgrades")
@@ -90,11 +92,10 @@ class ActionModule(ActionBase):
             if arguments["in_step"] and len(variables["ansible_play_hosts_all"]) > 1:
                 _refuse_strategy(self._task)
             return {**result, **checked(arguments, variables["hostvars"], of_play)}
+        _add_answers(arguments, Variables((task_vars or {})["hostvars"]))
         # Of the types of ansible-core, nothing is wanted but what they say.
         arguments = json.loads(json.dumps(arguments, default=str))
         step = {**QUESTIONS, **STEPS}[arguments["state"]]
-        if arguments["state"] == "listed":
-            arguments["variables"] = self._variables_of(arguments["hosts"], (task_vars or {})["hostvars"])
         try:
             # A directory that goes with this ansible-playbook; and an id that tells runs in it apart.
             name = "foghorn_run_%s" % uuid.UUID(arguments["run"]["id"]) if arguments["run"] else ""
@@ -104,30 +105,30 @@ class ActionModule(ActionBase):
         except (DocumentError, OSError, PlanError, PolicyError, RunFileError) as error:
             raise AnsibleActionFail("maintenance_step: %s" % plain(str(error))) from error
 
-    def _variables_of(self, names: Sequence[str], hostvars: Any) -> dict[str, dict[str, Any]]:
-        """Read the variables of hosts, of which there may be ten thousand, and nothing but what is wanted of each."""
-        constant: dict[str, Any] = {}
-        found = {}
-        for name in names:
-            raw = hostvars.raw_get(name)
-            refused = describe_forgery(forged(raw.get("ansible_facts") or ()))
-            values = {}
-            for key in () if refused else VARIABLES:
-                value = raw.get(key)
-                if value is None:
-                    continue
-                text = json.dumps(value, default=str)
-                if "{{" not in text and "{%" not in text:
-                    values[key] = value
-                elif _of_groups_alone(text):
-                    # The same for all hosts.
-                    if text not in constant:
-                        constant[text] = hostvars[name][key]
-                    values[key] = constant[text]
-                else:
-                    values[key] = hostvars[name][key]
-            found[name] = {"refused": refused, "variables": json.loads(json.dumps(values, default=str))}
-        return found
+
+def _add_answers(arguments: dict[str, Any], variables: Variables) -> None:
+    """Add what hosts have answered, and what their variables say, to what a step takes."""
+    hosts = arguments["hosts"]
+    if arguments["state"] == "listed":
+        arguments["variables"] = {name: _known_beforehand(variables.of(name)) for name in hosts}
+    elif arguments["state"] == "asked":
+        arguments["reports"] = {name: answer_of(variables.of(name)) for name in hosts}
+    elif arguments["state"] == "status":
+        arguments["reports"] = {name: status_of(variables.of(name)) for name in hosts}
+    elif arguments["state"] == "upgrades":
+        members = arguments["members"].items()
+        arguments["members"] = {
+            name: {**member, "asked": answer_of(variables.of(name))} for name, member in members if member
+        }
+    elif arguments["state"] == "advanced":
+        for name, report in arguments["reports"].items():
+            if report.get("was_asked"):
+                report["answer"] = answer_of(variables.of(name))
+
+
+def _known_beforehand(host: HostVariables) -> dict[str, Any]:
+    values = {name: host.get(name) for name in VARIABLES}
+    return {"refused": host.refused, "variables": {name: one for name, one in values.items() if one is not None}}
 
 
 def _refuse_strategy(task: Any) -> None:
@@ -146,11 +147,3 @@ def _refuse_strategy(task: Any) -> None:
 
 def _warn(text: str) -> None:
     Display().warning(plain(text))
-
-
-def _of_groups_alone(text: str) -> bool:
-    """Whether templates have no variable but the groups of the inventory."""
-    try:
-        return jinja2.meta.find_undeclared_variables(jinja2.Environment().parse(json.loads(text))) <= {"groups"}
-    except (AttributeError, TypeError, jinja2.TemplateError):
-        return False

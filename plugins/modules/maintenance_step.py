@@ -36,12 +36,12 @@ options:
       - V(begun) identifies this run, and returns its relation to a host.
       - V(listed) records all hosts of a fleet by their variables, and returns the balancers and VM ids to ask about.
       - V(chosen) returns which hosts to ask, by the answer of Azure.
-      - V(asked) records the answers of hosts, and returns which balancers and other hosts to ask.
+      - V(asked) records the answers of O(hosts), and returns which balancers and other hosts to ask.
       - V(planned) returns the plan for all hosts.
       - V(advanced) takes the reports of a batch, and returns its next orders.
       - V(ended) returns the results of all hosts.
       - V(upgrades) returns the answers to the lifecycle hook events of scale sets.
-      - V(status) returns for each host whether it is out of rotation, why, and what to do next.
+      - V(status) returns for each of O(hosts) whether it is out of rotation, why, and what to do next.
     type: str
     required: true
     choices: [checked, begun, status, listed, chosen, asked, planned, advanced, ended, upgrades]
@@ -55,7 +55,7 @@ options:
     type: dict
     default: {}
   reports:
-    description: By host, its answer or report.
+    description: By host, its report. If it C(was_asked), its answer is read from its variables.
     type: dict
     default: {}
   haproxys:
@@ -76,7 +76,7 @@ options:
     default: ""
     choices: ["", move, upgrade, update]
   hosts:
-    description: The names of all hosts of a fleet, or of the hosts whose variables to check.
+    description: The names of all hosts of a fleet, of those that were asked, or of those whose variables to check.
     type: list
     elements: str
     default: []
@@ -157,7 +157,7 @@ options:
     default: []
   members:
     description:
-      - By host, its C(resource_id), its answer in C(asked), what to C(answer), and whether its upgrade C(was_begun).
+      - By host, its C(resource_id), what to C(answer), and whether its upgrade C(was_begun).
     type: dict
     default: {}
   options:

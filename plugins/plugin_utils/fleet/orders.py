@@ -144,7 +144,7 @@ def _failure(step: Step, raw: Raw, answer: Raw) -> str:
 def view_asked(asked: Raw, run: Raw) -> dict[str, Any]:
     """How a run stands to a host that was asked, see `LeaseView`; empty if that is not known.
 
-    :param asked: what ask.yml says of it
+    :param asked: what it has answered, from `answer_of`
     :param run: this run, see `describe_run`
     :raises Shared: if what is written down on it is about another VM
     """
@@ -167,7 +167,7 @@ def _view_or_refusal(asked: Raw, run: Raw) -> tuple[dict[str, Any], str]:
 def note_asked(name: str, asked: Raw, run: Raw) -> dict[str, Any]:
     """Note what is known of a host that was asked, see `note_host`; `failure` says why nothing is known.
 
-    :param asked: what ask.yml says of it
+    :param asked: what it has answered, from `answer_of`
     :param run: this run, see `describe_run`
     """
     forgery = describe_forgery(forged(asked.get("facts") or ()))

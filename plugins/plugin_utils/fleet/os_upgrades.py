@@ -57,8 +57,8 @@ class Member(NamedTuple):
 def note_member(member: Raw, run: Raw) -> Member:
     """Note a host that was asked.
 
-    :param member: its `resource_id`, what is to be `answer`ed for it, whether its upgrade `was_begun`, and what ask.yml
-        says of it as `asked`
+    :param member: its `resource_id`, what is to be `answer`ed for it, whether its upgrade `was_begun`, and as `asked`
+        what it has answered, from `answer_of`
     :param run: this run, see `describe_run`
     """
     asked = member["asked"]

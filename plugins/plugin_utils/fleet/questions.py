@@ -47,9 +47,7 @@ def upgrades(call: Call) -> dict[str, Any]:
         }
         for one, answer in zip(call.arguments["scale_sets"], call.arguments["answers"], strict=False)
     ]
-    members = {
-        name: note_member(member, call.arguments["run"]) for name, member in call.arguments["members"].items() if member
-    }
+    members = {name: note_member(member, call.arguments["run"]) for name, member in call.arguments["members"].items()}
     return decide(found, members, UpgradeOptions(**call.arguments["options"]), call.now)
 
 

@@ -7,17 +7,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.answers import MARKER
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.typed import typed
 from jinja2.meta import find_undeclared_variables
 from jinja2.nativetypes import NativeEnvironment
 
 ROOT = Path(__file__).parents[3]
 OWN = yaml.safe_load((ROOT / "playbooks" / "vars" / "handle_events.yml").read_text())
-FOUND = "__handle_events_found"
 RECORDS = "/var/lib/foghorn/load_balancer_removal"
-PROBE_FILE = "/var/lib/foghorn/out_of_rotation"
 
 
 def decided(name: str, **variables: Any) -> Any:
@@ -36,33 +34,9 @@ def decided(name: str, **variables: Any) -> Any:
 
 def test_given_no_variables_when_a_host_is_checked_then_it_is_where_the_role_leaves_its_traces() -> None:
     defaults = yaml.safe_load((ROOT / "roles" / "load_balancer_removal" / "defaults" / "main.yml").read_text())
-    names = ("load_balancer_removal_methods", "load_balancer_removal_health_probe_file_state")
-    there = {FOUND: {"present": [PROBE_FILE]}}
 
     assert decided("__handle_events_traces") == decided("__handle_events_traces", **defaults)
-    assert decided("__handle_events_is_marked", **there) is True
-    assert decided("__handle_events_is_marked", **there, **{name: defaults[name] for name in names}) is True
-
-
-@pytest.mark.parametrize(
-    ("variables", "is_there", "expected"),
-    [
-        ({}, True, True),
-        ({}, False, False),
-        ({"load_balancer_removal_health_probe_file_state": "absent"}, True, False),
-        ({"load_balancer_removal_health_probe_file_state": "absent"}, False, True),
-        # What a command does leaves its record alone.
-        ({"load_balancer_removal_methods": ["command"]}, True, False),
-        ({"load_balancer_removal_methods": ["haproxy"]}, True, False),
-        ({"load_balancer_removal_methods": ["haproxy"]}, False, False),
-    ],
-)
-def test_given_the_file_of_the_probe_endpoint_then_the_host_is_out_if_the_file_says_so(
-    variables: dict[str, Any], is_there: bool, expected: bool
-) -> None:
-    found = {FOUND: {"present": [PROBE_FILE] if is_there else []}}
-
-    assert decided("__handle_events_is_marked", **found, **variables) is expected
+    assert decided("__handle_events_traces")[-1] == MARKER
 
 
 def test_given_the_records_of_the_role_used_on_its_own_then_all_of_them_are_searched() -> None:

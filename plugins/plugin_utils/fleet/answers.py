@@ -1,0 +1,192 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What a host has answered, beside what the operator's variables say of it.
+
+Read here, it costs the controller some milliseconds a host. As templates of a playbook it took sixty.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import jinja2
+import jinja2.meta
+
+from ..trust import describe_forgery, forged
+from ..typed import typed
+from .reading import REMOVAL, is_off
+
+MARKER = "/var/lib/foghorn/out_of_rotation"
+"""The default of load_balancer_removal_health_probe_file."""
+
+_POLICY = (
+    "minimum_in_service",
+    "expected_hosts",
+    "max_failed",
+    "margin",
+    "urgent_within",
+    "begin_within",
+    "tolerated_freeze",
+    "approve",
+    "approve_within",
+    "approve_between",
+    "policies",
+    "end_timeout",
+    "retry_after",
+)
+
+_SAID_OF_HOSTS = {
+    "group": "handle_events_group",
+    "state_directory": "handle_events_state_directory",
+    "before_tasks": "handle_events_before_tasks",
+    "after_batch_tasks": "handle_events_after_batch_tasks",
+    "services": "graceful_shutdown_services",
+    **{
+        name: "load_balancer_removal_" + name
+        for name in (
+            *REMOVAL,
+            "health_probe_url",
+            "machine_is_away",
+            "haproxy_hosts",
+            "haproxy_server",
+            "haproxy_socket",
+            "azure_host",
+        )
+    },
+}
+
+_SAID_OF_POWER = {"is_off": "handle_events_is_off", "powerstate": "powerstate"}
+
+
+class Variables:
+    """The variables of the hosts of an inventory, of which there may be ten thousand."""
+
+    def __init__(self, hostvars: Any) -> None:
+        self._hostvars = hostvars
+        self._of_groups: dict[str, Any] = {}
+
+    def of(self, name: str) -> "HostVariables":
+        """Those of a host."""
+        return HostVariables(name, self._hostvars, self._of_groups)
+
+
+class HostVariables:
+    """The variables of a host: a template is evaluated only where there is one."""
+
+    def __init__(self, name: str, hostvars: Any, of_groups: dict[str, Any]) -> None:
+        self._name = name
+        self._hostvars = hostvars
+        self._raw: Mapping[str, Any] = hostvars.raw_get(name)
+        self._of_groups = of_groups
+
+        self.facts = [str(fact) for fact in self._raw.get("ansible_facts") or ()]
+        """The names of its facts."""
+        self.refused = describe_forgery(forged(self.facts))
+        """Why the operator's variables cannot be told from its own, in words; empty if they can."""
+
+    def raw(self, name: str) -> Any:
+        """A variable as it is: what a task has registered is text of the host, and no template whatever is in it."""
+        return self._raw.get(name)
+
+    def get(self, name: str) -> Any:
+        """The value that the operator has given to a variable; None if there is none."""
+        value = None if self.refused else self._raw.get(name)
+        if value is None:
+            return None
+        text = json.dumps(value, default=str)
+        if "{{" not in text and "{%" not in text:
+            return value
+        if not _has_groups_alone(text):
+            return self._hostvars[self._name][name]
+        # The same for all hosts.
+        if text not in self._of_groups:
+            self._of_groups[text] = self._hostvars[self._name][name]
+        return self._of_groups[text]
+
+
+def answer_of(host: HostVariables) -> dict[str, Any]:
+    """What `note_asked` takes: what ask.yml has registered of a host, and what its variables say."""
+    found = _mapping(host.raw("__handle_events_found"))
+    scheduled = found.get("scheduled") or {}
+    demand = host.raw("__handle_events_demand")
+    refused = host.get("__handle_events_refusal") if demand else ""
+    mistake = refused or host.raw("__handle_events_python")
+    variables = {name: host.get(variable) for name, variable in _SAID_OF_HOSTS.items()}
+    is_marked = _is_marked(host, variables["methods"], found)
+    marker = host.get("load_balancer_removal_health_probe_file") or MARKER
+    return {
+        "answer": {"msg": mistake} if mistake else scheduled if "claims" in found else found,
+        "found": found,
+        "lease": {
+            "owner": host.raw("__handle_events_owner"),
+            "breaks": bool(typed(host.get("handle_events_break_leases") or False, "bool")),
+            "vm": {name: _mapping(scheduled).get(name) or "" for name in ("resource_id", "vm_id")},
+        },
+        "traces": [path for path in _list(found.get("present")) if path != marker],
+        "is_marked": is_marked,
+        # Only where the host is hit.
+        "agent": _mapping(found.get("agent")) if _mapping(scheduled).get("events") else {},
+        "facts": host.facts,
+        "policy": _policy_of(host),
+        "demand": host.get("__handle_events_demanded") or {},
+        "variables": {
+            **variables,
+            "is_off": is_off({name: host.get(of) for name, of in _SAID_OF_POWER.items()}),
+            "azure_vm_id": host.get("load_balancer_removal_azure_vm_id") or host.get("id"),
+            "commands_say": _commands_say(host),
+        },
+    }
+
+
+def status_of(host: HostVariables) -> dict[str, Any]:
+    """What the playbook status has registered of a host, as `describe_status` takes it."""
+    found = _mapping(host.raw("__handle_events_found"))
+    asked = _mapping(host.raw("__status_events"))
+    marker = host.get("load_balancer_removal_health_probe_file") or MARKER
+    is_marked = _is_marked(host, host.get("load_balancer_removal_methods"), found)
+    there = _list(found.get("present"))
+    return {
+        "found": found,
+        "agent": _mapping(found.get("agent")),
+        "answer": {} if asked.get("skipped") else asked,
+        "traces": [path for path in there if path != marker] + ([marker] if is_marked else []),
+    }
+
+
+def _is_marked(host: HostVariables, methods: Any, found: Mapping[str, Any]) -> bool:
+    """Whether the file of the probe endpoint says that the host is out. On Windows no file says so."""
+    if "health_probe" not in typed(REMOVAL["methods"] if methods is None else methods, "list"):
+        return False
+    marker = host.get("load_balancer_removal_health_probe_file") or MARKER
+    means_out = (host.get("load_balancer_removal_health_probe_file_state") or "present") == "present"
+    return found.get("system") != "Windows" and (marker in _list(found.get("present"))) == means_out
+
+
+def _policy_of(host: HostVariables) -> dict[str, Any]:
+    values = {name: host.get("handle_events_" + name) for name in _POLICY}
+    policy = {name: "" if value is None else value for name, value in values.items()}
+    return {**policy, "minimum_in_service": str(policy["minimum_in_service"]) or "50%"}
+
+
+def _commands_say(host: HostVariables) -> bool:
+    """Whether each command has one that says whether the host is in."""
+    commands = typed(host.get("load_balancer_removal_commands") or [], "list", "dict")
+    return all("status" in command for command in commands)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """A dictionary that a host has said; an empty one if it is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def _has_groups_alone(text: str) -> bool:
+    """Whether templates have no variable but the groups of the inventory."""
+    try:
+        return jinja2.meta.find_undeclared_variables(jinja2.Environment().parse(json.loads(text))) <= {"groups"}
+    except (AttributeError, TypeError, jinja2.TemplateError):
+        return False

@@ -1,0 +1,159 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the controller reads of a host: its answer, and what the operator's variables say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.answers import (
+    MARKER,
+    Variables,
+    answer_of,
+    status_of,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import note_asked
+
+FOUND: dict[str, Any] = {
+    "claims": {},
+    "lease": None,
+    "present": [],
+    "now": 5.0,
+    "scheduled": {"vm_name": "vm_0", "events": []},
+}
+RUN = {"id": "R", "playbook": "handle_events", "by": "root on ctl", "process": None}
+
+
+class HostVars(dict[str, dict[str, Any]]):
+    """Those of ansible-core, with templates that are evaluated as told."""
+
+    def __init__(self, raw: dict[str, Any], **evaluated: Any) -> None:
+        super().__init__(web1={**raw, **evaluated})
+        self.raw = {"__handle_events_owner": "handle_events", "__handle_events_demand": "", **raw}
+
+    def raw_get(self, name: str) -> dict[str, Any]:
+        assert name == "web1"
+        return self.raw
+
+
+def answer(found: Any = FOUND, **variables: Any) -> dict[str, Any]:
+    return answer_of(Variables(HostVars({"__handle_events_found": found, **variables})).of("web1"))
+
+
+def test_given_no_variables_then_the_defaults_hold_and_the_host_is_known() -> None:
+    said = answer()
+    reading = note_asked("web1", said, RUN)
+
+    assert said["policy"]["minimum_in_service"] == "50%"
+    assert said["answer"] == FOUND["scheduled"]
+    assert (reading["failure"], reading["vm_name"], reading["methods"]) == ("", "vm_0", ["health_probe"])
+
+
+def test_given_text_of_a_host_that_looks_like_a_template_then_it_is_none() -> None:
+    hostile = {"msg": "{{ lookup('pipe', 'id') }}"}
+
+    assert answer(hostile)["answer"] == hostile
+
+
+def test_given_templates_of_the_operator_then_their_values_count_and_those_of_groups_are_evaluated_once() -> None:
+    hostvars = HostVars(
+        {"handle_events_group": "{{ groups['web'] | first }}", "load_balancer_removal_ports": "{{ ports }}"},
+        handle_events_group="web1",
+        load_balancer_removal_ports=[80],
+    )
+    variables = Variables(hostvars)
+
+    assert answer_of(variables.of("web1"))["variables"]["ports"] == [80]
+    hostvars["web1"]["handle_events_group"] = "not evaluated again"
+    assert answer_of(variables.of("web1"))["variables"]["group"] == "web1"
+
+
+@pytest.mark.parametrize("found", [7, "text", None, ["a"], {"claims": {}, "present": 7, "scheduled": 7, "agent": "a"}])
+def test_given_anything_that_a_host_says_then_it_is_read_and_the_host_is_silent(found: Any) -> None:
+    assert note_asked("web1", answer(found), RUN)["vm_name"] is None
+
+
+def test_given_facts_that_set_variables_of_the_operator_then_no_variable_of_the_host_counts() -> None:
+    facts = {"handle_events_minimum_in_service": 0, "load_balancer_removal_methods": {"a": 1}}
+    said = answer(**facts, ansible_facts=facts)
+
+    assert said["policy"]["minimum_in_service"] == "50%"
+    assert said["variables"]["methods"] is None
+    assert "its ansible_facts hold" in note_asked("web1", said, RUN)["failure"]
+
+
+@pytest.mark.parametrize(
+    ("set_to", "is_off"),
+    [
+        ({}, False),
+        ({"handle_events_is_off": "true"}, True),
+        ({"powerstate": "deallocated"}, True),
+        ({"powerstate": "deallocated", "handle_events_is_off": False}, False),
+    ],
+)
+def test_given_what_the_inventory_says_of_its_power_then_the_operator_has_the_last_word(
+    set_to: dict[str, Any], is_off: bool
+) -> None:
+    assert answer(**set_to)["variables"]["is_off"] is is_off
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_there", "expected"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"load_balancer_removal_health_probe_file_state": "absent"}, True, False),
+        ({"load_balancer_removal_health_probe_file_state": "absent"}, False, True),
+        # What a command does leaves its record alone.
+        ({"load_balancer_removal_methods": ["command"]}, True, False),
+        ({"load_balancer_removal_methods": "haproxy"}, False, False),
+    ],
+)
+def test_given_the_file_of_the_probe_endpoint_then_the_host_is_out_if_the_file_says_so(
+    variables: dict[str, Any], is_there: bool, expected: bool
+) -> None:
+    found = {**FOUND, "present": [MARKER] if is_there else []}
+
+    assert answer(found, **variables)["is_marked"] is expected
+    assert not answer({**found, "system": "Windows"}, **variables)["is_marked"]
+
+
+def test_given_a_record_of_the_role_used_on_its_own_then_it_is_a_trace_and_the_marker_is_none() -> None:
+    found = {**FOUND, "present": ["/records/haproxy.balancers", MARKER]}
+
+    assert answer(found)["traces"] == ["/records/haproxy.balancers"]
+
+
+@pytest.mark.parametrize(("events", "agent"), [([], {}), ([{"event_id": "A"}], {"in_rotation": True})])
+def test_given_what_its_agent_says_then_it_counts_only_where_the_host_is_hit(
+    events: list[Any], agent: dict[str, Any]
+) -> None:
+    found = {**FOUND, "agent": {"in_rotation": True}, "scheduled": {"vm_name": "vm_0", "events": events}}
+
+    assert answer(found)["agent"] == agent
+
+
+def test_given_a_host_that_was_refused_or_whose_python_is_too_old_then_that_is_its_answer() -> None:
+    assert answer(__handle_events_python="it is Python 2.7")["answer"] == {"msg": "it is Python 2.7"}
+    refused = {"__handle_events_refusal": "it is a Windows host"}
+    assert answer(**refused)["answer"] == FOUND["scheduled"]
+    assert answer(__handle_events_demand="move", **refused)["answer"] == {"msg": "it is a Windows host"}
+
+
+def test_given_commands_then_they_say_whether_the_host_is_in_if_each_has_a_status() -> None:
+    one, other = {"name": "a", "status": ["true"]}, {"name": "b"}
+
+    assert answer(load_balancer_removal_commands=[one])["variables"]["commands_say"]
+    assert not answer(load_balancer_removal_commands=[one, other])["variables"]["commands_say"]
+
+
+@pytest.mark.parametrize(("events", "expected"), [({"skipped": True}, {}), ({"events": []}, {"events": []})])
+def test_given_a_host_whose_state_is_asked_for_then_its_traces_and_what_was_read_are_returned(
+    events: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    raw = {"__handle_events_found": {**FOUND, "present": ["/r", MARKER]}, "__status_events": events}
+    said = status_of(Variables(HostVars(raw)).of("web1"))
+
+    assert said["traces"] == ["/r", MARKER]
+    assert said["answer"] == expected
