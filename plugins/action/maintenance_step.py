@@ -27,13 +27,13 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contact
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import PolicyError
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questions import QUESTIONS, checked
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questions import QUESTIONS, check_variables
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import RunFileError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.steps import STEPS, Call
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import Templated
 
-_WITHOUT_RUN = ("checked", "begun", "status")
-_OF_A_RUN = ("listed", "chosen", "asked", "planned", "advanced", "ended", "upgrades")
+_WITHOUT_RUN = ("check", "begin", "status")
+_OF_A_RUN = ("list", "choose", "record", "plan", "advance", "report", "decide_upgrades")
 ARGUMENTS = {
     "state": {
         "type": "str",
@@ -84,14 +84,14 @@ class ActionModule(ActionBase):
             argument_spec=ARGUMENTS,
             required_if=[("state", state, ("run",)) for state in _OF_A_RUN],
         )
-        if arguments["state"] == "checked":
+        if arguments["state"] == "check":
             # The variables of the play itself, as those below import_playbook, are not among those of its hosts.
             variables = task_vars or {}
             of_play = Templated(variables, self._templar.template)
             # Those that were refused before count as well, which are in the batch no more.
             if arguments["in_step"] and len(variables["ansible_play_hosts_all"]) > 1:
                 _refuse_strategy(self._task)
-            return {**result, **checked(arguments, variables["hostvars"], of_play)}
+            return {**result, **check_variables(arguments, variables["hostvars"], of_play)}
         _add_answers(arguments, Variables((task_vars or {})["hostvars"]))
         # Of the types of ansible-core, nothing is wanted but what they say.
         arguments = json.loads(json.dumps(arguments, default=str))
@@ -109,18 +109,18 @@ class ActionModule(ActionBase):
 def _add_answers(arguments: dict[str, Any], variables: Variables) -> None:
     """Add what hosts have answered, and what their variables say, to what a step takes."""
     hosts = arguments["hosts"]
-    if arguments["state"] == "listed":
+    if arguments["state"] == "list":
         arguments["variables"] = {name: _known_beforehand(variables.of(name)) for name in hosts}
-    elif arguments["state"] == "asked":
+    elif arguments["state"] == "record":
         arguments["reports"] = {name: answer_of(variables.of(name)) for name in hosts}
     elif arguments["state"] == "status":
         arguments["reports"] = {name: status_of(variables.of(name)) for name in hosts}
-    elif arguments["state"] == "upgrades":
+    elif arguments["state"] == "decide_upgrades":
         members = arguments["members"].items()
         arguments["members"] = {
             name: {**member, "asked": answer_of(variables.of(name))} for name, member in members if member
         }
-    elif arguments["state"] == "advanced":
+    elif arguments["state"] == "advance":
         for name, report in arguments["reports"].items():
             if report.get("was_asked"):
                 report["answer"] = answer_of(variables.of(name))

@@ -98,7 +98,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Modules
             {
                 if (selection.EventIds == null && selection.EventTypes == null)
                     throw new OptionException(
-                        "event_ids, event_types: none of them is set, and nothing unsaid is approved: name the events that"
+                        "event_ids, event_types: none of them is set, and only what you select is approved: name the events that"
                         + " this VM is prepared for, or their types");
                 double waitTimeout = read.Seconds("wait_timeout");
                 List<Event> asSeen = read.GetList("as_seen")

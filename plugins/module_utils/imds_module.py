@@ -64,8 +64,8 @@ def run_approval(module: AnsibleModule) -> None:
     def work(client: ImdsClient, connection: ConnectionOptions, selection: Selection) -> Dict[str, Any]:
         if selection.event_ids is None and selection.event_types is None:
             raise OptionError(
-                "event_ids, event_types: none of them is set, and nothing unsaid is approved: name the events that"
-                " this VM is prepared for, or their types"
+                "event_ids, event_types: none of them is set, and only what you select is approved: name the events"
+                " that this VM is prepared for, or their types"
             )
         wait_timeout = read_seconds(module.params, "wait_timeout")
         try:

@@ -31,24 +31,24 @@ attributes:
 options:
   state:
     description:
-      - V(checked) fails if this ansible-core executes text of events, if variables of O(hosts) are wrong, or if the
+      - V(check) fails if this ansible-core executes text of events, if variables of O(hosts) are wrong, or if the
         tags of the run select no task. With O(playbook), it identifies this run as well.
-      - V(begun) identifies this run, and returns its relation to a host.
-      - V(listed) records all hosts of a fleet by their variables, and returns the balancers and VM ids to ask about.
-      - V(chosen) returns which hosts to ask, by the answer of Azure.
-      - V(asked) records the answers of O(hosts), and returns which balancers and other hosts to ask.
-      - V(planned) returns the plan for all hosts.
-      - V(advanced) takes the reports of a batch, and returns its next orders.
-      - V(ended) returns the results of all hosts.
-      - V(upgrades) returns the answers to the lifecycle hook events of scale sets.
+      - V(begin) identifies this run, and returns its relation to a host.
+      - V(list) records all hosts of a fleet by their variables, and returns the balancers and VM ids to ask about.
+      - V(choose) returns which hosts to ask, by the answer of Azure.
+      - V(record) records the answers of O(hosts), and returns which balancers and other hosts to ask.
+      - V(plan) returns the plan for all hosts.
+      - V(advance) takes the reports of a batch, and returns its next orders.
+      - V(report) returns the results of all hosts.
+      - V(decide_upgrades) returns the answers to the lifecycle hook events of scale sets.
       - V(status) returns for each of O(hosts) whether it is out of rotation, why, and what to do next.
     type: str
     required: true
-    choices: [checked, begun, status, listed, chosen, asked, planned, advanced, ended, upgrades]
+    choices: [check, begin, status, list, choose, record, plan, advance, report, decide_upgrades]
   run:
     description:
-      - The run, as RV(run) of O(state=begun).
-      - Required unless O(state=checked), O(state=begun) or O(state=status).
+      - The run, as RV(run) of O(state=begin).
+      - Required unless O(state=check), O(state=begin) or O(state=status).
     type: dict
   policy:
     description: The variables of C(handle_events) without that prefix.
@@ -109,7 +109,7 @@ options:
   in_step:
     description:
       - Whether to refuse a play of several hosts whose strategy does not take them through each task together. For
-        O(state=checked).
+        O(state=check).
     type: bool
     default: false
   alike:
@@ -122,7 +122,7 @@ options:
     type: str
     default: ""
   strangers:
-    description: Hosts of the play that O(chosen_by) does not choose, which O(state=checked) refuses.
+    description: Hosts of the play that O(chosen_by) does not choose, which O(state=check) refuses.
     type: list
     elements: str
     default: []
@@ -174,7 +174,7 @@ options:
 EXAMPLES = r"""
 - name: Decide what comes next
   foghorn.azure_events.maintenance_step:
-    state: advanced
+    state: advance
     run: "{{ run }}"
     reports: "{{ reports }}"
   register: next
@@ -184,124 +184,124 @@ EXAMPLES = r"""
 RETURN = r"""
 run:
   description: The identity of this run, as M(foghorn.azure_events.rotation_claim) takes it.
-  returned: with O(state=begun), and with O(state=checked) and O(playbook)
+  returned: with O(state=begin), and with O(state=check) and O(playbook)
   type: dict
 lease_view:
   description: The relation of the run to the host. Empty if no host was given, or its state is unknown.
-  returned: with O(state=begun)
+  returned: with O(state=begin)
   type: dict
 demands:
   description: By host, the demand.
-  returned: with O(state=upgrades)
+  returned: with O(state=decide_upgrades)
   type: dict
 delays:
   description: The events to delay, each with C(until).
-  returned: with O(state=upgrades)
+  returned: with O(state=decide_upgrades)
   type: list
   elements: dict
 answers:
   description: The answers to send.
-  returned: with O(state=upgrades)
+  returned: with O(state=decide_upgrades)
   type: list
   elements: dict
 failures:
   description: The failures.
-  returned: with O(state=upgrades)
+  returned: with O(state=decide_upgrades)
   type: list
   elements: str
 orders:
   description: By host, its next orders and their data. Each is carried out if those before it have succeeded.
-  returned: with O(state=advanced) and O(state=ended)
+  returned: with O(state=advance) and O(state=report)
   type: dict
 lines:
   description: Messages for the operator.
-  returned: with O(state=chosen), O(state=planned), O(state=advanced) and O(state=status)
+  returned: with O(state=choose), O(state=plan), O(state=advance) and O(state=status)
   type: list
   elements: str
 news:
   description: A line for each change of a host, for P(foghorn.azure_events.fleet#callback).
-  returned: with O(state=advanced)
+  returned: with O(state=advance)
   type: list
   elements: str
 status:
   description: The number of hosts in service of each group, and what the run waits for.
-  returned: with O(state=planned) and O(state=advanced)
+  returned: with O(state=plan) and O(state=advance)
   type: str
 is_over:
   description: Whether the batch is done.
-  returned: with O(state=advanced)
+  returned: with O(state=advance)
   type: bool
 links:
   description: The largest number of orders of a host.
-  returned: with O(state=advanced)
+  returned: with O(state=advance)
   type: int
 pauses:
   description: Whether any host waits before its orders.
-  returned: with O(state=advanced)
+  returned: with O(state=advance)
   type: bool
 files:
   description: By the name of an order, the file of its tasks.
-  returned: with O(state=advanced)
+  returned: with O(state=advance)
   type: dict
 longest_step:
   description: The longest duration of any remaining task of the batch, in seconds.
-  returned: with O(state=advanced)
+  returned: with O(state=advance)
   type: float
 vm_ids:
   description: The ids of the VMs to ask Azure about.
-  returned: with O(state=listed) and O(state=asked)
+  returned: with O(state=list) and O(state=record)
   type: list
   elements: str
 haproxys:
   description: The balancers to ask, each with C(name), C(socket) and the directories of its C(records).
-  returned: with O(state=listed) and O(state=asked)
+  returned: with O(state=list) and O(state=record)
   type: list
   elements: dict
 host:
   description: The host that asks Azure.
-  returned: with O(state=listed) and O(state=asked)
+  returned: with O(state=list) and O(state=record)
   type: str
 others:
   description: The hosts to ask before the plan.
-  returned: with O(state=asked)
+  returned: with O(state=record)
   type: list
   elements: str
 contacts:
   description: The hosts to ask.
-  returned: with O(state=chosen)
+  returned: with O(state=choose)
   type: list
   elements: str
 planned:
   description: The plan, if no host has to be asked.
-  returned: with O(state=chosen)
+  returned: with O(state=choose)
   type: dict
 turns:
   description: The hosts of each batch, in order.
-  returned: with O(state=planned)
+  returned: with O(state=plan)
   type: list
   elements: list
 involved:
   description: The hosts that the report will mention.
-  returned: with O(state=planned)
+  returned: with O(state=plan)
   type: list
   elements: str
 hosts:
   description: All hosts of the run.
-  returned: with O(state=planned)
+  returned: with O(state=plan)
   type: list
   elements: str
 plan:
   description: The hosts that are C(held) in service, and why.
-  returned: with O(state=planned)
+  returned: with O(state=plan)
   type: dict
 is_cancelled:
   description: Whether the run of updates could be cancelled. V(none) if nothing has tried to.
-  returned: with O(state=ended)
+  returned: with O(state=report)
   type: bool
 report:
   description:
     - RV(ignore:lines) has a line for each host, RV(ignore:by_host) the failures of each, and RV(ignore:hosts) the
       results of each, for programs.
-  returned: with O(state=ended)
+  returned: with O(state=report)
   type: dict
 """

@@ -91,17 +91,17 @@ ONLY_PLAN = """
     run: {id: 00000000-0000-4000-8000-000000000000}
   tasks:
     - foghorn.azure_events.maintenance_step:
-        state: asked
+        state: record
         run: "{{ run }}"
-        reports: "{{ dict(ansible_play_hosts | zip(ansible_play_hosts | map('extract', hostvars, 'asked'))) }}"
+        hosts: "{{ ansible_play_hosts }}"
       register: planned
       run_once: true
 
-    - ansible.builtin.debug:
-        msg: "{{ planned.lines | length }}"
+    - ansible.builtin.assert:
+        that: planned.involved | length > 0
       run_once: true
 """
-"""The tasks of the playbook that plan and show the plan, for what its hosts have answered."""
+"""The task of the playbook that plans, for what its hosts have answered."""
 
 
 class Cost(NamedTuple):
@@ -315,8 +315,8 @@ def private_memory(pids: list[int]) -> Iterator[float]:
         yield sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
 
 
-def asked(number: int, hit: bool) -> dict[str, Any]:
-    """What a host answers, as the playbook notes it."""
+def answered(number: int, hit: bool) -> dict[str, Any]:
+    """The variables of a host that has answered."""
     name = f"vm_{number}"
     event = {
         "event_id": "%08X-0000-4000-8000-000000000000" % number,
@@ -327,16 +327,18 @@ def asked(number: int, hit: bool) -> dict[str, Any]:
         "resources": [name],
         "description": "Host server is undergoing maintenance.",
         "duration_in_seconds": -1,
-        "not_before": "2030-01-01T12:00:00Z",
+        "not_before": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + NOTICE)),
         "seconds_until_start": 900,
         "affects_this_vm": True,
         "shared": False,
         "leader": name,
         "this_vm_leads": True,
     }
+    scheduled = {"vm_name": name, "events": [event] if hit else []}
     return {
-        "answer": {"vm_name": name, "events": [event] if hit else []},
-        "variables": {"group": f"group{number // GROUP}"},
+        "__handle_events_found": {"claims": {}, "lease": None, "present": [], "now": 0.0, "scheduled": scheduled},
+        "__handle_events_owner": "handle_events",
+        "handle_events_group": f"group{number // GROUP}",
     }
 
 
@@ -407,7 +409,7 @@ def run_plan(scratch: Path, hosts: int, forks: int) -> int:
     """Make a plan only."""
     playbook = scratch / "plan.yml"
     playbook.write_text(ONLY_PLAN)
-    readings = {f"vm_{number}": {"asked": asked(number, number % GROUP == 0)} for number in range(hosts)}
+    readings = {f"vm_{number}": answered(number, number % GROUP == 0) for number in range(hosts)}
     planned = run(scratch, str(playbook), {"hosts": readings}, forks)
     print(f"the plan for {hosts} hosts, one of each {GROUP} hit:\n  {planned}")
     return fail("no plan was made", planned) if planned.status else 0

@@ -30,7 +30,7 @@ class Balancers(NamedTuple):
     """Hosts that no balancer has in service, although nobody is known to have taken them out."""
     alone: Mapping[str, str] = {}
     """Why hosts are left alone, in words: they balance for others, and no variable says how they leave rotation."""
-    beside: Mapping[str, Sequence[str]] = {}
+    peers_outside_run: Mapping[str, Sequence[str]] = {}
     """By host, the servers of its backends and pools that are not hosts of the run."""
     remarks: Sequence[str] = ()
     """Settings that are probably mistakes, in words."""
@@ -79,7 +79,7 @@ def read_balancers(
     remarks += ["%s: %s" % (name, what) for name, what in unknown.items()]
     in_pools: dict[str, list[bool]] = {}
     groups = _groups(places)
-    beside = _beside(hosts, places, servers)
+    peers = _peers_outside_run(hosts, places, servers)
     if azure is not None:
         try:
             pools = {str(one["vm_id"]): [pool_group(str(pool)) for pool in one["pools"]] for one in azure["vms"]}
@@ -110,14 +110,14 @@ def read_balancers(
                 for vm_id in members.get(pool, ())
                 if vm_id.lower() not in ours and vm_id.lower() not in idle.get(pool, ())
             ]
-            beside.setdefault(host["name"], []).extend(map(_short, of_pools))
+            peers.setdefault(host["name"], []).extend(map(_short, of_pools))
         absent = sorted({name for of_pool in idle.values() for vm_id, name in of_pool.items() if vm_id not in ours})
         if absent:
             remarks.append("%s: not in this run, and not in service: it does not count in its pool" % few(absent))
     for host in hosts:
         if not groups.get(host["name"]):
             of_group = [name for name, group in (beyond or {}).items() if group == (host.get("group") or "")]
-            beside.setdefault(host["name"], []).extend(of_group)
+            peers.setdefault(host["name"], []).extend(of_group)
     served = _served_by(hosts)
     reborn = _reborn(hosts, answers, servers)
     remarks += [
@@ -126,7 +126,7 @@ def read_balancers(
     ]
     return Balancers(
         groups=groups,
-        beside={name: others for name, others in beside.items() if others},
+        peers_outside_run={name: others for name, others in peers.items() if others},
         down=[
             host["name"]
             for host in hosts
@@ -246,7 +246,7 @@ def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:
         # One with an agent does its work, whatever that has nothing configured for.
         groups=[] if name in balancers.alone or (unmanaged and not host.get("idle_agent")) else list(groups),
         needs_restore=bool(host.get("needs_restore")) or name in balancers.reborn,
-        beside=list(balancers.beside.get(name, ())),
+        peers_outside_run=list(balancers.peers_outside_run.get(name, ())),
         is_down=name in balancers.down,
         skip_reason=balancers.alone.get(name) or unmanaged,
         would_fail=[*(host.get("would_fail") or ()), *([balancers.unknown[name]] if name in balancers.unknown else [])],
@@ -284,7 +284,7 @@ def _of_host(haproxy: Mapping[str, Any], servers: Sequence["_Server"]) -> list["
     return called(pool, str(haproxy["server"]))
 
 
-def _beside(
+def _peers_outside_run(
     hosts: Sequence[Mapping[str, Any]],
     places: Mapping[str, Mapping[tuple[str, str], bool]],
     servers: Mapping[str, Sequence["_Server"]],

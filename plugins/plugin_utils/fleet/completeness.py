@@ -51,7 +51,7 @@ def _why_incomplete(name: str, of_group: Sequence[Host], lost: int) -> str:
     expected = [host.expected for host in voters(of_group) if host.expected is not None]
     known = [host for host in of_group if not is_of_unknown_group(host)]
     # A host that did not answer may be one of those that only its balancer knows.
-    strangers = sorted({other for host in known for other in host.beside})
+    strangers = sorted({other for host in known for other in host.peers_outside_run})
     beyond = max(expected) - len(known) if expected else len(strangers)
     if beyond <= lost:
         return ""

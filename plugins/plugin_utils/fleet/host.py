@@ -65,7 +65,7 @@ class Host(NamedTuple):
     """The minimum in service of its group; None for that of the policy."""
     expected: int | None = None
     """The operator's number of hosts in its group; None if there is none."""
-    beside: tuple[str, ...] = ()
+    peers_outside_run: tuple[str, ...] = ()
     """Names that do the same work, as balancers or the inventory say, and that are not hosts of this run."""
     is_out: bool = False
     """Whether this run has taken it out and not brought it back."""

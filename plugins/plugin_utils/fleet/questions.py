@@ -25,7 +25,7 @@ _NOT_BY_INVENTORY = (
 )
 
 
-def begun(call: Call) -> dict[str, Any]:
+def begin(call: Call) -> dict[str, Any]:
     """Give this run an id that tells it from all others, and say how it stands to a given host."""
     run = describe_run(call.arguments["playbook"], call.arguments["job"])
     try:
@@ -36,7 +36,7 @@ def begun(call: Call) -> dict[str, Any]:
         raise PlanError("what the host has answered cannot be read: %s" % error) from error
 
 
-def upgrades(call: Call) -> dict[str, Any]:
+def decide_upgrades(call: Call) -> dict[str, Any]:
     """Say what to do about Azure's questions before it upgrades an image."""
     found = [
         {
@@ -68,7 +68,7 @@ def status(call: Call) -> dict[str, Any]:
     return {"lines": as_plain(lines)}
 
 
-def checked(
+def check_variables(
     arguments: Mapping[str, Any],
     hostvars: Any,
     of_play: Mapping[str, Any],
@@ -100,4 +100,8 @@ def checked(
     return {"run": describe_run(arguments["playbook"], arguments["job"])} if arguments["playbook"] else {}
 
 
-QUESTIONS: Mapping[str, Callable[[Call], dict[str, Any]]] = {"begun": begun, "upgrades": upgrades, "status": status}
+QUESTIONS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
+    "begin": begin,
+    "decide_upgrades": decide_upgrades,
+    "status": status,
+}

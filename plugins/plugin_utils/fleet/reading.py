@@ -328,7 +328,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         is_down=bool(content.get("is_down")),
         minimum=None if content.get("minimum") in (None, "") else str(content["minimum"]),
         expected=None if content.get("expected") in (None, "") else int(content["expected"]),
-        beside=tuple(map(str, content.get("beside") or ())),
+        peers_outside_run=tuple(map(str, content.get("peers_outside_run") or ())),
         is_out=bool(content.get("is_out")),
         is_drained=bool(content.get("is_drained")),
         kept_out_by=str(content.get("kept_out_by") or ""),

@@ -47,7 +47,7 @@ class Call(NamedTuple):
     warn: Callable[[str], None]
 
 
-def listed(call: Call) -> dict[str, Any]:
+def list_fleet(call: Call) -> dict[str, Any]:
     """Note what the inventory says of all hosts, and say which balancers and VMs to ask about."""
     hosts = [note_resting(name, one["variables"], one["refused"]) for name, one in call.arguments["variables"].items()]
     write(call.path + _FLEET, hosts)
@@ -59,7 +59,7 @@ def listed(call: Call) -> dict[str, Any]:
     }
 
 
-def chosen(call: Call) -> dict[str, Any]:
+def choose(call: Call) -> dict[str, Any]:
     """Choose which hosts to ask themselves."""
     directory = os.path.expanduser(call.arguments["directory"])
     hosts = read(call.path + _FLEET)
@@ -82,7 +82,7 @@ def chosen(call: Call) -> dict[str, Any]:
     # There is a plan even if there is nobody to ask.
     return {
         "contacts": contacts.names,
-        "planned": {} if contacts.names else planned(call),
+        "planned": {} if contacts.names else plan(call),
         "lines": as_plain(contacts.lines),
     }
 
@@ -96,7 +96,7 @@ def _vm_ids(hosts: Iterable[Mapping[str, Any]], names: Container[str]) -> dict[s
     return {host["name"]: host["resource_id"] or "" for host in hosts if host["name"] in names}
 
 
-def asked(call: Call) -> dict[str, Any]:
+def record(call: Call) -> dict[str, Any]:
     """Note the hosts' answers, and say which balancers and which other hosts to ask; if there are none, plan."""
     readings = [
         note_asked(name, asked or {}, call.arguments["run"]) for name, asked in call.arguments["reports"].items()
@@ -116,10 +116,10 @@ def asked(call: Call) -> dict[str, Any]:
     answered = {answer["__balancer"]["name"] for answer in fleet["answers"]} if fleet else ()
     haproxys = [one for one in to_ask["haproxys"] if one["name"] not in answered]
     is_all = not (haproxys or to_ask["vm_ids"] or others)
-    return {**to_ask, "haproxys": haproxys, "others": others, **(planned(call) if is_all else {})}
+    return {**to_ask, "haproxys": haproxys, "others": others, **(plan(call) if is_all else {})}
 
 
-def planned(call: Call) -> dict[str, Any]:
+def plan(call: Call) -> dict[str, Any]:
     """Begin the run, and say what is planned."""
     readings = read(call.path) if os.path.exists(call.path) else []
     check_alike(readings)
@@ -164,7 +164,7 @@ def planned(call: Call) -> dict[str, Any]:
     }
 
 
-def advanced(call: Call) -> dict[str, Any]:
+def go_on(call: Call) -> dict[str, Any]:
     """Go on with the turn of the hosts that report."""
     kept = read_run(call.path, read_policy(call.arguments["policy"]))
     reports = call.arguments["reports"]
@@ -204,7 +204,7 @@ def advanced(call: Call) -> dict[str, Any]:
     }
 
 
-def ended(call: Call) -> dict[str, Any]:
+def report(call: Call) -> dict[str, Any]:
     """Say what became of all hosts."""
     run = read_run(call.path, read_policy(call.arguments["policy"])).run
     return {
@@ -253,10 +253,10 @@ def _decided(before: Plan | None, batch: Plan | None, now: float) -> list[str]:
 
 
 STEPS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
-    "listed": listed,
-    "chosen": chosen,
-    "asked": asked,
-    "planned": planned,
-    "advanced": advanced,
-    "ended": ended,
+    "list": list_fleet,
+    "choose": choose,
+    "record": record,
+    "plan": plan,
+    "advance": go_on,
+    "report": report,
 }

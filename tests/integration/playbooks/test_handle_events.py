@@ -626,9 +626,12 @@ def test_given_hosts_that_are_chosen_below_import_playbook_when_it_is_imported_t
     assert [fleet.looks(host) > 0 for host in fleet.hosts] == [True, True, True, False]
 
 
-@pytest.mark.parametrize(("tag", "status"), [("of_another_play", 0), ("mistyped", 2)])
+@pytest.mark.parametrize(
+    ("tag", "playbook", "status"),
+    [("of_another_play", "site.yml", 0), ("mistyped", "site.yml", 2), ("any", "foghorn.azure_events.handle_events", 2)],
+)
 def test_given_tags_that_choose_another_play_or_nothing_at_all_then_only_that_is_refused(
-    tmp_path: Path, tag: str, status: int
+    tmp_path: Path, tag: str, playbook: str, status: int
 ) -> None:
     (tmp_path / "hosts").write_text("localhost\n")
     task = {"ansible.builtin.debug": {"msg": "another play"}, "tags": ["of_another_play"]}
@@ -638,7 +641,8 @@ def test_given_tags_that_choose_another_play_or_nothing_at_all_then_only_that_is
     ]
     (tmp_path / "site.yml").write_text(yaml.safe_dump(plays))
 
-    run = ansible_runs.run("--tags", tag, "-i", str(tmp_path / "hosts"), str(tmp_path / "site.yml"))
+    path = str(tmp_path / playbook) if playbook.endswith(".yml") else playbook
+    run = ansible_runs.run("--tags", tag, "-i", str(tmp_path / "hosts"), path)
 
     assert run.returncode == status, run.stdout
     assert ("no task of this run is selected" in run.stdout) == (status == 2)

@@ -272,7 +272,7 @@ class Service:
                 self._log(levels.ERROR, "members can be neither asked nor answered: %s" % error)
 
     def _open_control(self) -> None:
-        """Open the door for what is asked by hand, if it is not open and it is time to try."""
+        """Open the socket for administrative commands, if it is not open and it is time to try."""
         if self._control is not None or self._clocks.monotonic() < self._next_control:
             return
         self._next_control = float("inf")

@@ -121,7 +121,7 @@ def test_given_servers_of_a_template_then_their_hosts_are_found_by_address() -> 
     found = read_balancers(hosts, [{"__balancer": {"name": "lb1"}, "servers": listed}])
 
     assert of_host(hosts[0], found)["groups"] == ["backend web"]
-    assert of_host(hosts[0], found)["beside"] == ["app3"]
+    assert of_host(hosts[0], found)["peers_outside_run"] == ["app3"]
 
 
 def test_given_a_host_that_is_several_servers_of_a_template_then_they_are_named_and_its_removal_would_fail() -> None:
@@ -275,9 +275,9 @@ def test_given_azure_that_does_not_say_then_it_is_remarked_and_groups_are_as_the
     assert of_host(host, found)["groups"] == ["set"]
 
 
-def beside(hosts: list[dict[str, Any]], *answers: dict[str, Any], **more: Any) -> dict[str, list[str]]:
+def peers(hosts: list[dict[str, Any]], *answers: dict[str, Any], **more: Any) -> dict[str, list[str]]:
     balancers = read_balancers(hosts, answers, **more)
-    return {host["name"]: of_host(host, balancers)["beside"] for host in hosts}
+    return {host["name"]: of_host(host, balancers)["peers_outside_run"] for host in hosts}
 
 
 def test_given_servers_in_service_that_are_no_hosts_of_the_run_then_they_are_beside_those_of_their_backend() -> None:
@@ -290,7 +290,7 @@ def test_given_servers_in_service_that_are_no_hosts_of_the_run_then_they_are_bes
         dict(server("web/sorry"), is_backup=True),
     ]
 
-    assert beside(hosts, told) == {"web1": ["w2"], "app1": ["app2"]}
+    assert peers(hosts, told) == {"web1": ["w2"], "app1": ["app2"]}
 
 
 def test_given_members_of_a_pool_that_are_no_hosts_of_the_run_then_they_are_beside_its_hosts() -> None:
@@ -302,11 +302,11 @@ def test_given_members_of_a_pool_that_are_no_hosts_of_the_run_then_they_are_besi
     ]
     azure = {"vms": [{"vm_id": ids[0], "pools": ["/p"]}], "pools": [{"id": "/p", "members": ids}]}
 
-    assert beside(hosts, azure=azure) == {"a": ["vm2", "7 of set"], "b": []}
+    assert peers(hosts, azure=azure) == {"a": ["vm2", "7 of set"], "b": []}
 
     # Azure keeps the interface of a VM that was stopped in the pool.
     azure["pools"][0]["out_of_service"] = [ids[2]]
-    assert beside(hosts, azure=azure) == {"a": ["7 of set"], "b": []}
+    assert peers(hosts, azure=azure) == {"a": ["7 of set"], "b": []}
     assert "vm2" in read_balancers(hosts, [], azure).remarks[0]
 
 
@@ -327,7 +327,7 @@ def test_given_a_host_that_its_pool_has_down_then_it_is_down_unless_it_was_taken
 
 def test_given_hosts_beyond_a_limit_then_they_count_in_a_group_that_no_balancer_reports() -> None:
     hosts = [{"name": "a"}, {"name": "b", "group": "web"}, web("c", ("lb1",))]
-    assert beside(hosts, answer("lb1", "web/c"), beyond={"x": "", "y": "web"}) == {"a": ["x"], "b": ["y"], "c": []}
+    assert peers(hosts, answer("lb1", "web/c"), beyond={"x": "", "y": "web"}) == {"a": ["x"], "b": ["y"], "c": []}
 
 
 @pytest.mark.parametrize(

@@ -29,14 +29,14 @@ def refusal(*hosts: Host) -> str:
 def test_given_servers_that_are_no_hosts_of_the_run_then_it_is_refused_and_they_are_named() -> None:
     others = ("web3", "web4", "web5", "web6")
 
-    said = refusal(host("web1", beside=others), host("web2", beside=others))
+    said = refusal(host("web1", peers_outside_run=others), host("web2", peers_outside_run=others))
 
     assert said.startswith("backend web: the run has 2 of its 6 hosts, and not web3, web4, web5 and 1 more. The run")
     assert "set handle_events_expected_hosts" in said
 
 
 def test_given_a_number_of_the_operators_then_it_counts_and_not_what_balancers_say() -> None:
-    assert not held([host("web1", beside=("sorry",), expected=1)])
+    assert not held([host("web1", peers_outside_run=("sorry",), expected=1)])
     assert not held([host("web1", expected=0)])
 
     assert refusal(host("web1", expected=6)).startswith("backend web: the run has 1 of its 6 hosts. ")
@@ -45,9 +45,9 @@ def test_given_a_number_of_the_operators_then_it_counts_and_not_what_balancers_s
 def test_given_a_host_that_did_not_answer_then_it_may_be_one_that_only_its_balancer_knows() -> None:
     lost = host("web2", "", vm_name=None)
 
-    assert not held([host("web1", beside=("vm-2",)), lost])
+    assert not held([host("web1", peers_outside_run=("vm-2",)), lost])
     assert not held([host("web1", expected=2), lost])
-    assert "2 of its 3 hosts, and not vm-2, vm-3" in refusal(host("web1", beside=("vm-2", "vm-3")), lost)
+    assert "2 of its 3 hosts, and not vm-2, vm-3" in refusal(host("web1", peers_outside_run=("vm-2", "vm-3")), lost)
 
 
 def test_given_hosts_without_a_group_then_they_are_called_all() -> None:
@@ -57,7 +57,7 @@ def test_given_hosts_without_a_group_then_they_are_called_all() -> None:
 @pytest.mark.parametrize(
     ("unsound", "why"),
     [
-        ([host("web1", beside=("web2",))], "backend web: the run has 1 of its 2 hosts, and not web2"),
+        ([host("web1", peers_outside_run=("web2",))], "backend web: the run has 1 of its 2 hosts, and not web2"),
         ([host("web1", expected=3)], "backend web: the run has 1 of its 3 hosts"),
         ([host("web1", expected=1), host("web2", expected=2)], "handle_events_expected_hosts: 1 on web1, 2 on web2"),
         ([host("web1", minimum="1"), host("web2", minimum="50%")], "handle_events_minimum_in_service: 1 on web1, 50%"),
@@ -87,7 +87,7 @@ def test_given_two_numbers_for_one_group_then_both_are_named() -> None:
 
 def test_given_what_may_be_the_reason_then_it_is_reported_as_well() -> None:
     with pytest.raises(PlanError, match=r"its number of hosts\. web2: HAProxy on lb1 has no server web2"):
-        hold_unsound([host("web1", beside=("w2",))], Policy(), ["web2: HAProxy on lb1 has no server web2"])
+        hold_unsound([host("web1", peers_outside_run=("w2",))], Policy(), ["web2: HAProxy on lb1 has no server web2"])
 
 
 def test_given_a_number_below_0_then_it_is_refused() -> None:

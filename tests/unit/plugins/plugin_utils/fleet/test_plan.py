@@ -708,7 +708,7 @@ def test_given_groups_and_a_host_that_does_not_answer_then_it_counts_as_missing_
     assert plan.batches == [["h0", "h2"]]
     assert plan.groups == ("web: 2 of 2 in service, 1 must stay", "db: 2 of 2 in service, 1 must stay")
     # It may be the one that only the balancer of web knows.
-    web = [host._replace(beside=("vm_9",)) for host in hosts[:2]]
+    web = [host._replace(peers_outside_run=("vm_9",)) for host in hosts[:2]]
     plan = make_plan([*web, *hosts[2:], lost], Policy(minimum_in_service="50%"), now)
     assert plan.batches == [["h2"]]
     assert plan.held["h0"].startswith("2 of 3 hosts of web are in service, and 2 must stay")

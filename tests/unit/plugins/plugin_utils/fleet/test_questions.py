@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible.release import __version__
 from ansible_collections.foghorn.azure_events.plugins.action.maintenance_step import ARGUMENTS
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questions import checked
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questions import check_variables
 
 
 def check(**given: Any) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def check(**given: Any) -> dict[str, Any]:
     host = {"inventory_hostname": "web1", "ansible_version": {"full": __version__}, "groups": {"all": ["web1"]}}
     specs: Any = ARGUMENTS
     arguments = {name: spec.get("default") for name, spec in specs.items()} | {"hosts": ["web1"]} | given
-    return checked(arguments, {"web1": host}, host)
+    return check_variables(arguments, {"web1": host}, host)
 
 
 def test_given_a_playbook_then_its_check_begins_a_run_of_its_own_each_time() -> None:

@@ -39,7 +39,7 @@ def claim(listener: socket.socket) -> None:
 
 
 def listen_at(path: str, backlog: int) -> socket.socket:
-    """Listen on a socket for programs on this machine, whatever happens to the port. What lies there gives way.
+    """Listen on a socket for programs on this machine, whatever happens to the port. An existing file is replaced.
 
     :raises OSError: if it cannot be had
     """
