@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible import constants
 from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.block import Block
@@ -117,10 +116,11 @@ class _Reader:
             for name, part in parts.items():
                 self._check_tasks(part, "line %d: %s" % (task.line, name), path, role)
             return
-        action = Task.load(dict(task), loader=self._loader).action
-        if action in constants._ACTION_ALL_INCLUDE_IMPORT_TASKS:
+        # With any prefix, as ansible.builtin.include_tasks.
+        action = Task.load(dict(task), loader=self._loader).action.rpartition(".")[2]
+        if action in ("include_tasks", "import_tasks"):
             included = _find_tasks(TaskInclude.load(dict(task), loader=self._loader).args["_raw_params"], path, role)
-        elif action in constants._ACTION_ALL_PROPER_INCLUDE_IMPORT_ROLES:
+        elif action in ("include_role", "import_role"):
             included = self._find_role(IncludeRole.load(dict(task), loader=self._loader).args)
         else:
             return
