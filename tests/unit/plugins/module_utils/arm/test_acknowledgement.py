@@ -204,13 +204,6 @@ class TestResourceGraph:
         ):
             list_events(client, [SUBSCRIPTION])
 
-    def test_given_it_throttles_then_the_request_for_the_page_is_repeated(self) -> None:
-        time = FakeTime()
-        throttled = refused(429, "RateLimiting", Retry_After="5")
-        with ScriptedArm(page(row(A), token="t"), throttled, page(row(B))) as arm, client_of(arm, time) as client:
-            assert [one.event.event_id for one in list_events(client, [SUBSCRIPTION])] == [A, B]
-        assert time.slept == [5.0]
-
     @pytest.mark.parametrize(("said", "seconds"), [("00:00:03", 3.0), ("00:01:05", 65.0), ("00:00:00", 1.0)])
     def test_given_its_quota_is_used_up_then_it_waits_until_it_is_there_again(self, said: str, seconds: float) -> None:
         time = FakeTime()
@@ -513,9 +506,3 @@ def test_given_another_operation_holds_the_resource_then_it_is_acknowledged_once
     arm, result = run(page(row(A)), busy, busy, approved())
     assert arm.lines == [GRAPH, one(A), one(A), one(A)]
     assert ids(result.approved) == [A]
-
-
-@pytest.mark.parametrize("status", [409, 412])
-def test_given_azure_refuses_then_the_error_quotes_it(status: int) -> None:
-    with pytest.raises(ArmError, match="was refused: %d Nope: so it is" % status):
-        run(page(row(A)), refused(status, "Nope"))

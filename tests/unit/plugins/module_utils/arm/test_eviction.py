@@ -87,9 +87,3 @@ def test_given_a_permission_is_missing_then_the_error_names_the_role() -> None:
 def test_given_another_operation_holds_the_machine_then_it_is_evicted_once_that_is_over() -> None:
     busy = refused(409, "AnotherOperationInProgress")
     assert len(run(SPOT, busy, Step(204)).requests) == 3
-
-
-@pytest.mark.parametrize("status", [409, 412])
-def test_given_azure_refuses_then_the_error_quotes_it(status: int) -> None:
-    with pytest.raises(ArmError, match="%d Nope: so it is" % status):
-        run(SPOT, refused(status, "Nope"))

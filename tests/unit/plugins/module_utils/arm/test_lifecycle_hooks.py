@@ -117,12 +117,6 @@ class TestPresent:
         assert (arm.lines, change.changed) == ([READ], True)
         assert change.after == [{"type": BATCH, "wait_duration": "PT2H", "default_action": None}]
 
-    def test_given_an_operation_then_its_end_is_waited_for_and_the_set_is_read_twice_in_all(self) -> None:
-        accepted = Step(200, web().content, {"Azure-AsyncOperation": "{base}/operations/1"})
-        arm, change = run(web(), accepted, ok({"status": "Succeeded"}), web(hook()), wanted=desired({"type": BATCH}))
-        assert arm.lines == [READ, PATCH, "GET /operations/1", READ]
-        assert change.after[0]["wait_duration"] == "PT30M"
-
     def test_given_another_client_was_faster_then_it_is_read_again_and_its_hook_stays(self) -> None:
         arm, _change = run(
             web(), refused(412, "PreconditionFailed"), web(NEWER), web(NEWER, hook()), wanted=desired({"type": BATCH})
@@ -145,10 +139,6 @@ class TestPresent:
         refusal = refused(400, "InvalidParameter", "The value 'Reject' of parameter 'defaultAction' is invalid.")
         with pytest.raises(ArmError, match=r"^default_action: this cloud does not accept Reject yet"):
             run(web(), refusal, wanted=desired({"type": BATCH, "default_action": "Reject"}))
-
-    def test_given_another_refusal_then_the_error_quotes_azure(self) -> None:
-        with pytest.raises(ArmError, match=r"was refused: 400 BadRequest: so it is"):
-            run(web(), refused(400, "BadRequest"), wanted=desired({"type": BATCH}))
 
     def test_given_a_cloud_that_is_too_old_then_the_error_says_since_when(self) -> None:
         message = "No registered resource provider found. The supported api-versions are '2024-03-01, 2025-04-01'."

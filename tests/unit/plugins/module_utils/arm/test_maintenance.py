@@ -81,10 +81,6 @@ class TestRedeploy:
         with pytest.raises(ArmError, match=r"virtualMachineScaleSets/virtualMachines/redeploy/action here"):
             run(redeploy, refused(403, "AuthorizationFailed"), target=Target("shop", "1", "web"))
 
-    def test_given_a_machine_that_is_off_then_the_error_quotes_azure_at_once(self) -> None:
-        with pytest.raises(ArmError, match="since it is deallocated"):
-            run(redeploy, refused(409, "OperationNotAllowed", "not allowed on VM 'db' since it is deallocated."))
-
 
 class TestMaintain:
     def test_given_an_open_window_then_it_begins(self) -> None:

@@ -12,8 +12,6 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.answers i
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
     ArmError,
     NotFound,
-    OperationFailed,
-    OutOfTime,
     Unfinished,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.policy import (
@@ -274,17 +272,6 @@ def test_given_a_member_of_a_flexible_set_without_the_policy_then_it_is_refused_
         run(ok(resource(VM, virtualMachineScaleSet={"id": "/x/y/web"})), dry_run=dry_run)
 
 
-def test_given_the_version_with_rebalance_recommendations_then_it_is_sent_and_read_back() -> None:
-    wanted = json.loads(json.dumps(PUBLISHED).replace("2020-07-01", "2024-07-09"))
-    arm, outcome = run(
-        ok(resource(VM, PUBLISHED)),
-        ok(resource(VM, wanted)),
-        desired=DesiredPolicy(publish=True, events_version="2024-07-09"),
-    )
-    assert b'"scheduledEventsApiVersion":"2024-07-09"' in arm.sent("PATCH")[0]
-    assert outcome.after["publish_api_version"] == "2024-07-09"
-
-
 def test_given_a_cloud_that_refuses_the_version_then_the_error_names_the_option_the_value_and_one_that_there_is() -> (
     None
 ):
@@ -298,7 +285,7 @@ def test_given_a_cloud_that_refuses_the_version_then_the_error_names_the_option_
 
 
 @pytest.mark.parametrize("kind", [VM, AVSET, VMSS])
-class TestRefusals:
+class TestEachKind:
     def test_given_there_is_none_then_it_says_so(self, kind: Any) -> None:
         with pytest.raises(NotFound):
             run(refused(404, "ResourceNotFound"), kind=kind)
@@ -307,33 +294,11 @@ class TestRefusals:
         with pytest.raises(ArmError, match="%s/write here. The role Virtual Machine Contributor" % kind.path):
             run(ok(resource(kind)), refused(403, "AuthorizationFailed"), kind=kind)
 
-    def test_given_a_conflict_then_it_is_reported(self, kind: Any) -> None:
-        with pytest.raises(ArmError, match="409 OperationNotAllowed"):
-            run(ok(resource(kind)), refused(409, "OperationNotAllowed"), kind=kind)
-
-    def test_given_another_client_was_faster_then_it_is_read_again(self, kind: Any) -> None:
-        changed = refused(412, "PreconditionFailed")
-        arm, outcome = run(ok(resource(kind)), changed, ok(resource(kind)), ok(resource(kind, PUBLISHED)), kind=kind)
-        assert [request.method for request in arm.requests[::2]] == ["GET", "GET"]
-        assert outcome.changed
-
     def test_given_wait_is_false_then_the_operation_is_not_followed(self, kind: Any) -> None:
         accepted = ok(resource(kind, provisioningState="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
         arm, outcome = run(ok(resource(kind)), accepted, kind=kind, wait=False)
         assert len(arm.requests) == 2
         assert outcome.changed
-
-    @pytest.mark.parametrize("status", ["Failed", "Canceled"])
-    def test_given_the_operation_fails_then_the_error_has_the_reason(self, kind: Any, status: str) -> None:
-        accepted = ok(resource(kind, provisioningState="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
-        failed = ok({"status": status, "error": {"code": "Bad", "message": "luck"}})
-        with pytest.raises(OperationFailed, match="ended as %s: Bad: luck" % status):
-            run(ok(resource(kind)), accepted, failed, kind=kind)
-
-    def test_given_the_operation_never_ends_then_the_time_limit_does(self, kind: Any) -> None:
-        accepted = ok(resource(kind, provisioningState="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
-        with pytest.raises(OutOfTime):
-            run(ok(resource(kind)), accepted, *[ok({"status": "InProgress"})] * 2, kind=kind, timeout=8)
 
 
 def test_given_the_options_of_a_task_then_they_become_the_desired_state() -> None:

@@ -61,13 +61,6 @@ def test_given_they_are_suspended_when_they_shall_run_then_they_are_resumed() ->
     assert change.changed
 
 
-def test_given_azure_answers_202_then_the_operation_is_followed_to_its_end() -> None:
-    accepted = Step(202, None, {"Location": "{base}/operation", "Retry-After": "1"})
-    change, arm = run(view("Running"), accepted, Step(200), view("Suspended"))
-    assert [line.split("?")[0] for line in arm.lines][2] == "GET /operation"
-    assert change.changed
-
-
 @pytest.mark.parametrize(
     ("found", "state"), [("Running", RUNNING), ("Suspended", SUSPENDED), ("suspended", SUSPENDED), ("RUNNING", RUNNING)]
 )

@@ -10,8 +10,6 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
     ArmError,
     NotFound,
-    OperationFailed,
-    OutOfTime,
     Unfinished,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import DesiredState, Notification
@@ -82,26 +80,10 @@ def test_given_no_profile_when_enabling_then_it_is_patched_alone_and_read_back()
     assert outcome.after.terminate == Notification(True, 300)
 
 
-def test_given_azure_is_done_at_once_then_it_is_not_polled() -> None:
-    arm, outcome = run(ok(vm()), ok(vm(True)))
-    assert arm.lines == [GET, PATCH]
-    assert outcome.changed
-
-
-def test_given_another_timeout_then_it_is_changed() -> None:
-    arm, _unused = run(ok(vm(True, "PT9M")), ok(vm(True)))
-    assert arm.sent("PATCH") == [ENABLE]
-
-
 def test_given_the_wanted_state_then_it_is_read_once_and_nothing_is_sent() -> None:
     arm, outcome = run(ok(vm(True)))
     assert arm.lines == [GET]
     assert not outcome.changed
-
-
-def test_given_an_enabled_one_when_disabling_then_it_is_patched() -> None:
-    arm, _unused = run(ok(vm(True)), ok(vm(False)), desired=DesiredState(False))
-    assert arm.sent("PATCH") == [DISABLE]
 
 
 def test_given_azure_drops_what_was_disabled_then_that_is_what_was_wanted() -> None:
@@ -122,13 +104,6 @@ def test_given_another_client_was_faster_then_it_is_read_again() -> None:
     assert outcome.changed
 
 
-def test_given_another_operation_holds_it_then_it_is_tried_again_after_a_while() -> None:
-    time = FakeTime()
-    arm, _unused = run(ok(vm()), refused(409, "AnotherOperationInProgress"), ok(vm()), ok(vm(True)), time=time)
-    assert arm.lines == [GET, PATCH, GET, PATCH]
-    assert time.slept == [5.0]
-
-
 def test_given_wait_is_false_then_the_operation_is_not_followed() -> None:
     arm, outcome = run(ok(vm()), updating(), wait=False)
     assert arm.lines == [GET, PATCH]
@@ -143,22 +118,6 @@ def test_given_a_uniform_instance_then_the_error_leads_to_the_scale_set() -> Non
 def test_given_a_permission_is_missing_then_the_error_names_the_role() -> None:
     with pytest.raises(ArmError, match="The role Virtual Machine Contributor grants it"):
         run(ok(vm()), refused(403, "AuthorizationFailed"))
-
-
-def test_given_a_conflict_that_does_not_pass_then_it_is_an_error() -> None:
-    with pytest.raises(ArmError, match="409 OperationNotAllowed"):
-        run(ok(vm()), refused(409, "OperationNotAllowed"))
-
-
-@pytest.mark.parametrize("status", ["Failed", "Canceled"])
-def test_given_the_operation_fails_then_that_is_an_error(status: str) -> None:
-    with pytest.raises(OperationFailed, match="ended as %s: Bad: luck" % status):
-        run(ok(vm()), updating(), ok({"status": status, "error": {"code": "Bad", "message": "luck"}}))
-
-
-def test_given_the_operation_never_ends_then_the_time_limit_does() -> None:
-    with pytest.raises(OutOfTime):
-        run(ok(vm()), updating(), ok({"status": "InProgress"}), ok({"status": "InProgress"}), timeout=8)
 
 
 def test_given_azure_shows_something_else_afterwards_then_that_is_an_error() -> None:
