@@ -228,10 +228,9 @@ def test_given_a_retry_after_in_any_form_then_the_request_is_repeated(said: str,
     assert fake.slept == slept
 
 
-@pytest.mark.parametrize("said", ["999999999999", "Fri, 31 Dec 2099 23:59:59 GMT"])
-def test_given_a_retry_after_beyond_the_time_limit_then_nobody_waits(said: str) -> None:
+def test_given_a_retry_after_that_is_a_date_beyond_the_time_limit_then_nobody_waits() -> None:
     fake = FakeTime()
-    throttled = refused(429, "TooManyRequests", Retry_After=said)
+    throttled = refused(429, "TooManyRequests", Retry_After="Fri, 31 Dec 2099 23:59:59 GMT")
     with ScriptedArm(throttled) as arm, client_of(arm, fake) as client, pytest.raises(OutOfTime):
         client.get("/thing", NEEDS)
     assert fake.slept == []
@@ -404,20 +403,20 @@ CONCURRENT = "The request failed due to conflict with a concurrent request. To r
     ],
 )
 def test_given_a_conflict_that_passes_then_the_edit_is_made_when_it_has(code: str, message: str) -> None:
-    time, busy = FakeTime(), [ok({}), refused(409, code, message)] * (MOST_EDITS + 2)
+    time, busy = FakeTime(), [ok({}), refused(409, code, message)]
     with ScriptedArm(*busy, ok({}), ok({"it": "works"})) as arm, client_of(arm, time) as client:
         _found, answer = client.edit("/thing", NEEDS, touching(client))
     assert answer is not None
     assert answer.content == {"it": "works"}
-    assert set(time.slept) == {5.0}
+    assert time.slept == [5.0]
 
 
-def test_given_a_conflict_that_does_not_pass_in_time_then_the_error_quotes_azure() -> None:
-    busy = [ok({}), refused(409, "Conflict", CONCURRENT)] * 2
+def test_given_a_conflict_that_does_not_pass_then_only_the_time_limit_counts_and_the_error_quotes_azure() -> None:
+    attempts = MOST_EDITS + 2
     with (
-        ScriptedArm(*busy) as arm,
-        client_of(arm, FakeTime(), timeout=9) as client,
-        pytest.raises(OutOfTime, match=r"conflict with a concurrent request.* within 9 s"),
+        ScriptedArm(*[ok({}), refused(409, "Conflict", CONCURRENT)] * attempts) as arm,
+        client_of(arm, FakeTime(), timeout=5 * attempts) as client,
+        pytest.raises(OutOfTime, match=r"conflict with a concurrent request.* within %d s" % (5 * attempts)),
     ):
         client.edit("/thing", NEEDS, touching(client))
 
@@ -426,16 +425,8 @@ def test_given_a_conflict_that_does_not_pass_in_time_then_the_error_quotes_azure
     ("code", "message"),
     [
         ("OperationNotAllowed", "Operation results in exceeding approved Total Regional Cores quota."),
-        (
-            "OperationNotAllowed",
-            "Operation 'Update VM' is not allowed on VM 'web' since the VM is marked for deletion.",
-        ),
         ("Conflict", "The name is taken already."),
-        (
-            "ScopeLocked",
-            "The scope '/shop/web' cannot perform write operation because following scope(s) are locked: '/shop'.",
-        ),
-        ("PropertyChangeNotAllowed", "Changing property 'imageReference' is not allowed."),
+        ("ScopeLocked", "The scope '/shop/web' cannot perform write operation: '/shop' is locked."),
     ],
 )
 def test_given_a_conflict_that_stays_then_it_is_an_error_at_once(code: str, message: str) -> None:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ def health(*states: str, address: str = "10.0.0.4", pool: str = "apps") -> dict[
     }
 
 
-@pytest.mark.parametrize("states", list(itertools.permutations(["Up", "Down", "Up"])))
+@pytest.mark.parametrize("states", [("Up", "Down"), ("Down", "Up")])
 def test_given_a_server_that_is_healthy_in_some_settings_only_then_it_is_not_up(states: tuple[str, ...]) -> None:
     assert list(gateway._states({"backendAddressPools": [health(*states)]}, RECORD)) == [("10.0.0.4", "Down")]
 

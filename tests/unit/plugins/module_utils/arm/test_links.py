@@ -126,9 +126,9 @@ def test_given_a_next_link_that_is_no_text_then_it_is_refused_in_one_clear_error
 
 
 @pytest.mark.parametrize("header", ["Azure-AsyncOperation", "Location"])
-@pytest.mark.parametrize("link", [link for link in MALFORMED if link.isascii() and link.isprintable()])
-def test_given_an_operation_at_what_is_no_url_then_it_is_not_polled(header: str, link: str) -> None:
-    with ScriptedArm(Step(202, None, {header: link})) as arm, client_of(arm, FakeTime()) as client, refused():
+def test_given_an_operation_at_what_is_no_url_then_it_is_not_polled(header: str) -> None:
+    step = Step(202, None, {header: MALFORMED[0]})
+    with ScriptedArm(step) as arm, client_of(arm, FakeTime()) as client, refused():
         client.post("/thing/do", {}, NEEDS)
 
 
