@@ -175,10 +175,3 @@ def test_given_an_operation_is_followed_by_location_alone_then_its_result_is_wha
         still = gateway._wait(gateway._Gateways(client), [record], out=False, seconds=60)
     assert arm.lines[1:] == ["GET /operation?p=1"]
     assert still == []
-
-
-def test_given_a_list_of_sets_with_a_flexible_one_then_nothing_is_asked_that_azure_refuses() -> None:
-    flexible = web(mode="Flexible", automaticRepairsPolicy={"enabled": True}).content
-    with ScriptedArm(ok({"value": [flexible]})) as arm, client_of(arm, FakeTime()) as client:
-        (found,) = describe_all(client, "shop", None, False)
-    assert found["error"] is None

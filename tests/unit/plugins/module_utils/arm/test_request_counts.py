@@ -86,46 +86,12 @@ ALL = scale_set.Rollout("outdated")
 
 
 @pytest.mark.parametrize("mode", ["Uniform", "Flexible"])
-def test_given_nothing_to_change_then_a_set_costs_one_request(counting: Callable[..., Counting], mode: str) -> None:
-    count = counting(mode, announced=True)
-    assert not count(announce()).changed
-    assert count.sent == {"GET": 1}
-
-
-@pytest.mark.parametrize("mode", ["Uniform", "Flexible"])
-def test_given_nothing_to_change_then_a_set_with_its_100_instances_costs_two(
-    counting: Callable[..., Counting], mode: str
-) -> None:
-    count = counting(mode, announced=True)
-    assert not count(announce(ALL)).changed
-    assert count.sent == {"GET": 2}
-
-
-def test_given_a_change_of_the_model_then_a_set_costs_one_write_and_a_handful_of_reads(
-    counting: Callable[..., Counting],
-) -> None:
-    count = counting("Uniform")
-    assert count(announce()).changed
-    assert count.sent == {"GET": 5, "PATCH": 1}
-
-
-@pytest.mark.parametrize("mode", ["Uniform", "Flexible"])
 def test_given_100_instances_when_all_are_brought_to_the_model_then_each_batch_of_20_costs_a_write_and_nine_reads(
     counting: Callable[..., Counting], mode: str
 ) -> None:
     count = counting(mode)
     assert len(count(announce(ALL)).updated) == INSTANCES
     assert count.sent == {"GET": 5 + 5 * 9 + 1, "PATCH": 1, "POST": 5}
-
-
-@pytest.mark.parametrize("mode", ["Uniform", "Flexible"])
-def test_given_100_instances_when_all_is_described_then_a_set_costs_two_requests(
-    counting: Callable[..., Counting], mode: str
-) -> None:
-    count = counting(mode)
-    (found,) = count(lambda client: scale_set.describe_all(client, "rg"))
-    assert len(found["instances"]) == INSTANCES
-    assert count.sent == {"GET": 2}
 
 
 def test_given_100_instances_when_a_rolling_upgrade_has_nothing_to_do_then_it_costs_one_write_and_five_reads(
