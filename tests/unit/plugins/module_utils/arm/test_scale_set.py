@@ -67,6 +67,11 @@ DISABLE_5 = (
     b'{"terminateNotificationProfile":{"enable":false,"notBeforeTimeout":"PT5M"}}}}}'
 )
 TEN_MINUTES = DesiredState(True, 600)
+OUTDATED = Rollout("outdated")
+IN_TWOS = Rollout("outdated", RolloutLimits("2", "2"))
+ONE_BY_ONE = Rollout("outdated", RolloutLimits("1", "1"))
+# What an action begins.
+STARTED = Step(202, None, {"Azure-AsyncOperation": "{base}" + OPERATION})
 
 
 def scale_set(
@@ -154,6 +159,19 @@ def run(
 ) -> tuple[ScriptedArm, ScaleSetChange]:
     with dialogue(*script) as (arm, client, _unused):
         return arm, notify(client, "shop", "web", desired, rollout, **options)
+
+
+def fails(
+    script: Sequence[Step], rollout: Rollout = OUTDATED, timeout: float = 600, time: FakeTime | None = None
+) -> tuple[str, ScaleSetChange, ScriptedArm]:
+    """What the failure says, how far it came, and what was asked."""
+    with (
+        ScriptedArm(*script) as arm,
+        client_of(arm, time or FakeTime(), timeout) as client,
+        pytest.raises(Unfinished) as failure,
+    ):
+        notify(client, "shop", "web", TEN_MINUTES, rollout)
+    return str(failure.value), failure.value.outcome, arm
 
 
 def test_given_no_profile_when_enabling_then_it_is_patched_alone_polled_and_read_back() -> None:
@@ -315,87 +333,61 @@ class TestCheckMode:
         assert outcome.after.terminate == Notification(True, 600)
 
     def test_given_the_model_changes_then_all_instances_would_be_updated(self) -> None:
-        arm, outcome = run([ok(scale_set()), instances(True, True)], rollout=Rollout("outdated"), dry_run=True)
+        arm, outcome = run([ok(scale_set()), instances(True, True)], rollout=OUTDATED, dry_run=True)
         assert arm.lines == [GET, INSTANCES]
         assert outcome.updated == ("web_0", "web_1")
 
     def test_given_the_model_stays_then_the_outdated_ones_would_be_updated(self) -> None:
-        _unused, outcome = run([ON, instances(True, False)], rollout=Rollout("outdated"), dry_run=True)
+        _unused, outcome = run([ON, instances(True, False)], rollout=OUTDATED, dry_run=True)
         assert outcome.updated == ("web_1",)
         assert outcome.changed
 
 
+def by_hand(found: Step, *script: Step) -> list[Step]:
+    """What an update by hand reads first: the set, and its instances without their state, and then with it."""
+    return [ON, found, found, *script]
+
+
 class TestManualPolicy:
     def test_given_outdated_instances_then_they_are_updated_in_batches(self) -> None:
-        arm, outcome = run(
-            [
-                ON,
-                instances(False, True, False, False),
-                instances(False, True, False, False),
-                Step(200),
-                instances(True, True, True, False),
-                Step(200),
-                instances(True, True, True, True),
-            ],
-            rollout=Rollout("outdated", RolloutLimits("2", "2")),
+        script = by_hand(
+            instances(False, True, False, False),
+            Step(200),
+            instances(True, True, True, False),
+            Step(200),
+            instances(True, True, True, True),
         )
-        assert arm.lines == [
-            GET,
-            INSTANCES,
-            INSTANCES_WITH_STATE,
-            UPGRADE,
-            INSTANCES_WITH_STATE,
-            UPGRADE,
-            INSTANCES_WITH_STATE,
-        ]
+        arm, outcome = run(script, rollout=IN_TWOS)
+        batch = [UPGRADE, INSTANCES_WITH_STATE]
+        assert arm.lines == [GET, INSTANCES, INSTANCES_WITH_STATE, *batch, *batch]
         assert arm.sent("POST") == [b'{"instanceIds":["0","2"]}', b'{"instanceIds":["3"]}']
         assert outcome.changed
         assert outcome.updated == ("web_0", "web_2", "web_3")
         assert outcome.outdated == ()
 
     def test_given_all_are_at_the_latest_model_then_nothing_is_changed(self) -> None:
-        arm, outcome = run([ON, instances(True, True)], rollout=Rollout("outdated"))
+        arm, outcome = run([ON, instances(True, True)], rollout=OUTDATED)
         assert arm.lines == [GET, INSTANCES]
         assert not outcome.changed
 
     def test_given_all_are_wanted_then_each_is_updated_once(self) -> None:
-        arm, outcome = run(
-            [ON, instances(True, True), Step(200), instances(True, True)],
-            rollout=Rollout("all", RolloutLimits("100%", "100%")),
-        )
+        script = [ON, instances(True, True), Step(200), instances(True, True)]
+        arm, outcome = run(script, rollout=Rollout("all", RolloutLimits("100%", "100%")))
         assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}']
         assert outcome.updated == ("web_0", "web_1")
 
     def test_given_an_instance_appears_meanwhile_then_it_is_updated_too(self) -> None:
-        arm, outcome = run(
-            [
-                ON,
-                instances(False),
-                instances(False),
-                Step(200),
-                instances(True, False),
-                Step(200),
-                instances(True, True),
-            ],
-            rollout=Rollout("outdated"),
-        )
+        both = [Step(200), instances(True, False), Step(200), instances(True, True)]
+        arm, outcome = run(by_hand(instances(False), *both), rollout=OUTDATED)
         assert arm.sent("POST") == [b'{"instanceIds":["0"]}', b'{"instanceIds":["1"]}']
         assert outcome.updated == ("web_0", "web_1")
 
     def test_given_an_instance_is_gone_before_its_update_then_the_others_are_updated_anyway(self) -> None:
-        arm, outcome = run(
-            [
-                ON,
-                instances(False, False),
-                instances(False, False),
-                refused(404, "NotFound"),
-                instances(None, False),
-                instances(None, False),
-                Step(200),
-                instances(None, True),
-            ],
-            rollout=Rollout("outdated", RolloutLimits("2", "2")),
+        left = instances(None, False)
+        script = by_hand(
+            instances(False, False), refused(404, "NotFound"), left, left, Step(200), instances(None, True)
         )
+        arm, outcome = run(script, rollout=IN_TWOS)
         assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}', b'{"instanceIds":["1"]}']
         assert outcome.updated == ("web_1",)
 
@@ -406,119 +398,72 @@ class TestManualPolicy:
         message = "The provided instanceId 0 is not an active Virtual Machine Scale Set VM instanceId."
         said = [refused(400, "InvalidParameter", message)]
         if ends == "failed":
-            said = [
-                Step(202, None, {"Azure-AsyncOperation": "{base}" + OPERATION}),
-                ended("Failed", code="InvalidParameter", message=message),
-            ]
+            said = [STARTED, ended("Failed", code="InvalidParameter", message=message)]
         # The list still shows it for a while.
-        script = [ON, instances(False, False), instances(False, False), *said]
-        script += [instances(False, False), Step(200), instances(None, True)]
-        arm, outcome = run(script, rollout=Rollout("outdated", RolloutLimits("2", "2")))
+        script = by_hand(instances(False, False), *said, instances(False, False), Step(200), instances(None, True))
+        arm, outcome = run(script, rollout=IN_TWOS)
         assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}', b'{"instanceIds":["1"]}']
         assert (outcome.updated, outcome.outdated, outcome.gone) == (("web_1",), (), ("web_0",))
 
     def test_given_azure_finds_nothing_to_update_although_all_are_there_then_that_is_an_error(self) -> None:
-        script = [
-            ON,
-            instances(False),
-            instances(False),
-            refused(404, "NotFound"),
-            instances(False),
-        ]
-        with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished, match="404 NotFound"):
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+        said, _outcome, _arm = fails(by_hand(instances(False), refused(404, "NotFound"), instances(False)))
+        assert "404 NotFound" in said
 
     def test_given_an_instance_never_updates_then_it_is_tried_twice_and_reported(self) -> None:
-        script = [
-            ON,
-            instances(False, False),
-            instances(False, False),
-            Step(200),
-            instances(True, False),
-        ]
-        script += [instances(True, False), Step(200), instances(True, False)]
-        with dialogue(*script) as (arm, client, time), pytest.raises(Unfinished) as error:
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", RolloutLimits("2", "2")))
+        stuck = instances(True, False)
+        script = by_hand(instances(False, False), Step(200), stuck, stuck, Step(200), stuck)
+        time = FakeTime()
+        said, outcome, arm = fails(script, IN_TWOS, time=time)
         assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}', b'{"instanceIds":["1"]}']
         assert time.slept == [5.0]
-        assert "web_1" in str(error.value)
-        assert error.value.outcome.changed
-        assert error.value.outcome.updated == ("web_0",)
-        assert error.value.outcome.outdated == ("web_1",)
+        assert "web_1" in said
+        assert outcome.changed
+        assert (outcome.updated, outcome.outdated) == (("web_0",), ("web_1",))
 
     def test_given_another_operation_holds_the_set_then_the_same_batch_is_tried_after_a_while(self) -> None:
-        busy = refused(409, "AnotherOperationInProgress")
-        script = [
-            ON,
-            instances(False),
-            instances(False),
-            busy,
-            instances(False),
-            busy,
-            instances(False),
-        ]
-        with dialogue(*script, Step(200), instances(True)) as (arm, client, time):
-            outcome = notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+        busy = [refused(409, "AnotherOperationInProgress"), instances(False)]
+        with dialogue(*by_hand(instances(False), *busy, *busy, Step(200), instances(True))) as (arm, client, time):
+            outcome = notify(client, "shop", "web", TEN_MINUTES, OUTDATED)
         assert arm.sent("POST") == [b'{"instanceIds":["0"]}'] * 3
         assert time.slept == [5.0, 5.0]
         assert outcome.updated == ("web_0",)
 
     def test_given_a_batch_fails_then_no_other_follows_and_the_failure_reports_how_far_it_came(self) -> None:
-        failing = Step(202, None, {"Azure-AsyncOperation": "{base}" + OPERATION})
         failed = ended("Failed", code="VMExtensionProvisioningError", message="web_1 does not start")
-        script = [
-            ON,
-            instances(False, False, False),
-            instances(False, False, False),
-            Step(200),
-            instances(True, False, False),
-        ]
-        script += [failing, failed, instances(True, False, False)]
-        with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished) as error:
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", RolloutLimits("1", "1")))
-        assert "VMExtensionProvisioningError: web_1 does not start" in str(error.value)
-        assert error.value.outcome.updated == ("web_0",)
-        assert error.value.outcome.outdated == ("web_1", "web_2")
+        now = instances(True, False, False)
+        script = by_hand(instances(False, False, False), Step(200), now, STARTED, failed, now)
+        said, outcome, _arm = fails(script, ONE_BY_ONE)
+        assert "VMExtensionProvisioningError: web_1 does not start" in said
+        assert (outcome.updated, outcome.outdated) == (("web_0",), ("web_1", "web_2"))
+
+    FAILED_SET = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
 
     def test_given_too_many_are_out_of_service_then_it_waits_until_some_are_back(self) -> None:
-        failed_set = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
-        script = [
-            ON,
-            failed_set,
-            failed_set,
-            instances(True, False),
-            Step(200),
-            instances(True, True),
-        ]
+        script = by_hand(self.FAILED_SET, instances(True, False), Step(200), instances(True, True))
         with dialogue(*script) as (arm, client, time):
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", RolloutLimits("1", "1")))
+            notify(client, "shop", "web", TEN_MINUTES, ONE_BY_ONE)
         assert arm.lines == [GET, INSTANCES, INSTANCES_WITH_STATE, INSTANCES_WITH_STATE, UPGRADE, INSTANCES_WITH_STATE]
         assert time.slept == [5.0]
 
     def test_given_they_never_come_back_then_the_error_says_why_it_waited(self) -> None:
-        failed_set = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
-        with (
-            dialogue(ON, failed_set, failed_set, timeout=4) as (_unused, client, _time),
-            pytest.raises(Unfinished, match="max_unavailable allows were out of service: web_0 within 4 s"),
-        ):
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", RolloutLimits("1", "1")))
+        said, _outcome, _arm = fails(by_hand(self.FAILED_SET), ONE_BY_ONE, timeout=4)
+        assert "max_unavailable allows were out of service: web_0 within 4 s" in said
 
 
 class TestAutomaticPolicy:
+    AUTOMATIC = ok(scale_set(True, "PT10M", mode="Automatic"))
+
     def test_given_azure_updates_then_it_waits_and_sends_nothing(self) -> None:
-        script = [ok(scale_set(True, "PT10M", mode="Automatic")), instances(False, True), instances(True, True)]
-        with dialogue(*script) as (arm, client, time):
+        with dialogue(self.AUTOMATIC, instances(False, True), instances(True, True)) as (arm, client, time):
             outcome = notify(client, "shop", "web", TEN_MINUTES, Rollout("all"))
         assert arm.lines == [GET, INSTANCES, INSTANCES]
         assert time.slept == [5.0]
         assert outcome.updated == ("web_0",)
 
     def test_given_azure_does_not_then_the_time_limit_ends_it(self) -> None:
-        script = [ok(scale_set(True, "PT10M", mode="Automatic"))] + [instances(False)] * 2
-        with dialogue(*script, timeout=9) as (_unused, client, _time), pytest.raises(Unfinished) as error:
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
-        assert "upgrade policy Automatic" in str(error.value)
-        assert error.value.outcome.outdated == ("web_0",)
+        said, outcome, _arm = fails([self.AUTOMATIC, instances(False), instances(False)], timeout=9)
+        assert "upgrade policy Automatic" in said
+        assert outcome.outdated == ("web_0",)
 
 
 def upgrade(code: str, start: str = "2026-11-20T10:00:00Z", message: str | None = None) -> Step:
@@ -530,45 +475,31 @@ def upgrade(code: str, start: str = "2026-11-20T10:00:00Z", message: str | None 
 
 class TestRollingPolicy:
     LATER = "2026-11-20T11:00:00Z"
+    SET = ok(scale_set(True, "PT10M", mode="Rolling"))
 
     def test_given_azure_rolls_the_change_out_then_it_is_watched_to_its_end(self) -> None:
-        arm, outcome = run(
-            [
-                ok(scale_set(mode="Rolling")),
-                upgrade("Faulted"),
-                accepted(),
-                ended(),
-                ok(scale_set(True, "PT10M", mode="Rolling")),
-                instances(False),
-                upgrade("Faulted"),
-                instances(False),
-                upgrade("RollingForward", self.LATER),
-                instances(True),
-            ],
-            rollout=Rollout("outdated"),
-        )
+        written = [ok(scale_set(mode="Rolling")), upgrade("Faulted"), accepted(), ended(), self.SET]
+        watched = [
+            *(instances(False), upgrade("Faulted")),
+            *(instances(False), upgrade("RollingForward", self.LATER)),
+            instances(True),
+        ]
+        arm, outcome = run([*written, *watched], rollout=OUTDATED)
         assert arm.lines == [GET, ROLLING, PATCH, POLL, GET, INSTANCES, ROLLING, INSTANCES, ROLLING, INSTANCES]
         assert arm.sent("POST") == []
         assert outcome.updated == ("web_0",)
 
     @pytest.mark.parametrize("code", ["Faulted", "Cancelled"])
     def test_given_the_upgrade_breaks_off_then_the_error_has_the_reason(self, code: str) -> None:
-        script = [ok(scale_set(mode="Rolling")), refused(404, "NotFound"), accepted(), ended()]
-        script += [ok(scale_set(True, "PT10M", mode="Rolling")), instances(False)]
-        script += [upgrade(code, self.LATER, "too many are unhealthy")]
-        with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished) as error:
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
-        assert "is %s: too many are unhealthy" % code in str(error.value)
-        assert error.value.outcome.outdated == ("web_0",)
+        script = [ok(scale_set(mode="Rolling")), refused(404, "NotFound"), accepted(), ended(), self.SET]
+        said, outcome, _arm = fails([*script, instances(False), upgrade(code, self.LATER, "too many are unhealthy")])
+        assert "is %s: too many are unhealthy" % code in said
+        assert outcome.outdated == ("web_0",)
 
     @pytest.mark.parametrize("latest", [refused(404, "NotFound"), upgrade("Completed")])
     def test_given_nobody_rolls_anything_out_then_it_does_not_wait_forever(self, latest: Step) -> None:
-        script = [ok(scale_set(True, "PT10M", mode="Rolling")), instances(False), latest]
-        with (
-            dialogue(*script) as (_unused, client, _time),
-            pytest.raises(Unfinished, match="no rolling upgrade is under way"),
-        ):
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+        said, _outcome, _arm = fails([self.SET, instances(False), latest])
+        assert "no rolling upgrade is under way" in said
 
 
 class TestInfo:
@@ -766,14 +697,14 @@ class TestFlexible:
             Step(204),
             members(member("web_a"), member("web_b")),
         ]
-        arm, outcome = run(script, rollout=Rollout("outdated"))
+        arm, outcome = run(script, rollout=OUTDATED)
         assert arm.lines == [GET, MEMBERS, MEMBERS_WITH_STATE, UPGRADE, MEMBERS_WITH_STATE]
         assert arm.sent("POST") == [b'{"instanceIds":["web_b"]}']
         assert (outcome.changed, outcome.updated, outcome.outdated) == (True, ("web_b",), ())
 
     def test_given_check_mode_when_the_model_would_change_then_those_that_have_it_already_are_not_named(self) -> None:
         script = [ok(flexible()), members(member("web_a", "PT5M"), member("web_b"))]
-        _arm, outcome = run(script, DesiredState(True, 300), Rollout("outdated"), dry_run=True)
+        _arm, outcome = run(script, DesiredState(True, 300), OUTDATED, dry_run=True)
         assert (outcome.changed, outcome.updated) == (True, ("web_b",))
 
     def test_given_a_set_without_a_model_then_no_member_lags_behind_it(self) -> None:
@@ -803,11 +734,11 @@ class TestProtected:
 
     @pytest.mark.parametrize("mode", ["Automatic", "Rolling"])
     def test_given_azure_updates_then_nobody_waits_for_it_and_it_is_named(self, mode: str) -> None:
-        _arm, outcome = run([ok(scale_set(True, "PT10M", mode=mode)), self.behind()], rollout=Rollout("outdated"))
+        _arm, outcome = run([ok(scale_set(True, "PT10M", mode=mode)), self.behind()], rollout=OUTDATED)
         assert (outcome.outdated, outcome.protected, outcome.changed) == ((), ("web_1",), False)
 
     def test_given_it_is_updated_by_hand_then_it_is_left_alone_and_named(self) -> None:
-        arm, outcome = run([ON, self.behind()], rollout=Rollout("outdated"))
+        arm, outcome = run([ON, self.behind()], rollout=OUTDATED)
         assert arm.lines == [GET, INSTANCES]
         assert (outcome.outdated, outcome.protected, outcome.changed) == ((), ("web_1",), False)
 
@@ -819,7 +750,7 @@ class TestProtected:
 
     def test_given_check_mode_when_it_would_be_updated_by_hand_then_it_is_named(self) -> None:
         script = [ON, self.behind()]
-        _arm, outcome = run(script, rollout=Rollout("outdated"), dry_run=True)
+        _arm, outcome = run(script, rollout=OUTDATED, dry_run=True)
         assert (outcome.updated, outcome.protected, outcome.changed) == ((), ("web_1",), False)
 
     def test_given_the_user_includes_it_then_it_is_one_like_the_others(self) -> None:
