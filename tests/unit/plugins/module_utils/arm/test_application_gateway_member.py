@@ -5,14 +5,10 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound, Unfinished
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.gateway import (
     GatewayChange,
@@ -21,11 +17,14 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.gateway i
     read_order,
     read_search,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.simulated_arm import (
+    Rest,
+    client_to,
+    rest_a_little,
+)
 
 Start = Callable[..., Any]
-Rest = Callable[[float], None]
 
 GATE = {"application_gateways": [{"name": "gate", "pools": {"apps": ["app_0", "app_1", "db"], "spare": []}}]}
 GROUP = "/subscriptions/11111111-aaaa-4bbb-8ccc-555555555555/resourceGroups/rg/providers/"
@@ -37,22 +36,16 @@ APPS = [POOL + "apps"]
 ADDRESSES = {"db": "127.0.78.96", "app_0": "127.0.78.129", "app_1": "127.0.78.130"}
 
 
-def _rest(_seconds: float) -> None:
-    time.sleep(0.02)
-
-
-def member(azure: Any, dry_run: bool = False, rest: Rest = _rest, **options: Any) -> GatewayChange:
+def member(azure: Any, dry_run: bool = False, rest: Rest = rest_a_little, **options: Any) -> GatewayChange:
     """What the module does, given its options."""
-    sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm))
     order = read_order({"wait": False, "wait_timeout": 60.0, **options})
-    with ArmClient(sign_in, Deadline(120), azure.credential, rest) as client:
+    with client_to(azure, rest) as client:
         return carry_out(client, order, dry_run)
 
 
 def pools_of(azure: Any, **options: Any) -> list[dict[str, Any]]:
     """What application_gateway_member_info returns, given its options."""
-    sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm))
-    with ArmClient(sign_in, Deadline(120), azure.credential, _rest) as client:
+    with client_to(azure) as client:
         return find(client, read_search(options))
 
 

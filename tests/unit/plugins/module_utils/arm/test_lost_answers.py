@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,11 +21,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import (
     virtual_machine,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines import read_references
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.simulated_arm import client_to
 
 from tests.simulated_cloud import SUBSCRIPTION, lagging
 
@@ -92,9 +89,8 @@ def with_lost(azure: Any, fault: Mapping[str, Any], work: Work) -> Any:
     """Do this, while the answer to the first write is lost."""
     details = dict(fault)
     azure.azure.arm_fault(details.pop("kind"), methods=["PUT", "PATCH", "POST"], count=1, **details)
-    sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm), SUBSCRIPTION)
     try:
-        with ArmClient(sign_in, Deadline(120), azure.credential, lambda _seconds: time.sleep(0.02)) as client:
+        with client_to(azure) as client:
             return work(client)
     finally:
         assert azure.azure.status()["arm"]["faults"] == []

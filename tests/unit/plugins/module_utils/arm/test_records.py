@@ -5,16 +5,12 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import gateway, membership
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.protection import (
     ProtectionChange,
     protect,
@@ -29,7 +25,6 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.repairs i
     resume_recorded,
     suspend_recorded,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
@@ -40,6 +35,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ok,
     refused,
 )
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.simulated_arm import client_to
 
 ONE, OTHER = "1" * 32, "2" * 32
 SET = COMPUTE + "/virtualMachineScaleSets/web"
@@ -232,11 +228,6 @@ def test_given_a_record_that_cannot_be_written_when_a_machine_leaves_then_nothin
 
 
 # -- pools --------------------------------------------------------------------------------------------------
-
-
-def client_to(azure: Any) -> ArmClient:
-    sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm))
-    return ArmClient(sign_in, Deadline(120), azure.credential, lambda _seconds: time.sleep(0.02))
 
 
 @pytest.fixture

@@ -15,12 +15,8 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import rolling_upgrade, scale_set
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import DesiredState
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
-
-from tests.simulated_cloud import SUBSCRIPTION
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.simulated_arm import client_to
 
 Start = Callable[..., Any]
 
@@ -32,13 +28,11 @@ PACE = {"operation_seconds": 10, "instance_seconds": 30, "retry_after": None}
 class Counting:
     """A simulator with one set of 100 instances, a client of ours, and a count of what that asks for."""
 
-    def __init__(self, azure: Any, mode: str, announced: bool) -> None:
+    def __init__(self, azure: Any, mode: str) -> None:
         self._azure = azure
-        terminate = {"enable": announced, "notBeforeTimeout": "PT10M"}
         profile: dict[str, Any] = {
             "extensionProfile": HEALTH,
             "storageProfile": {"imageReference": {"publisher": "Canonical", "version": "latest"}},
-            "scheduledEventsProfile": {"terminateNotificationProfile": terminate},
         }
         body = {
             "location": "westeurope",
@@ -55,8 +49,7 @@ class Counting:
 
     def __call__(self, work: Callable[[ArmClient], Any]) -> Any:
         """Do this, and return what it returns."""
-        sign_in = SignIn("env", PUBLIC._replace(arm=self._azure.azure.arm), SUBSCRIPTION)
-        with ArmClient(sign_in, Deadline(3600), self._azure.credential, self._azure.azure.advance) as client:
+        with client_to(self._azure, self._azure.azure.advance, timeout=3600) as client:
             return work(client)
 
     @property
@@ -70,19 +63,16 @@ class Counting:
 
 @pytest.fixture
 def counting(cloud: Start) -> Callable[..., Counting]:
-    """Start one: `counting("Uniform", announced=False)`."""
+    """Start one: `counting("Uniform")`."""
 
-    def start(mode: str, announced: bool = False) -> Counting:
-        return Counting(cloud(vms=[{"name": "db", "address": "127.0.78.96"}], arm=PACE, speed=None), mode, announced)
+    def start(mode: str) -> Counting:
+        return Counting(cloud(vms=[{"name": "db", "address": "127.0.78.96"}], arm=PACE, speed=None), mode)
 
     return start
 
 
-def announce(rollout: scale_set.Rollout = scale_set.Rollout()) -> Callable[[ArmClient], Any]:
-    return lambda client: scale_set.notify(client, "rg", "large", DesiredState(True, 600), rollout)
-
-
-ALL = scale_set.Rollout("outdated")
+def announce(client: ArmClient) -> Any:
+    return scale_set.notify(client, "rg", "large", DesiredState(True, 600), scale_set.Rollout("outdated"))
 
 
 @pytest.mark.parametrize("mode", ["Uniform", "Flexible"])
@@ -90,7 +80,7 @@ def test_given_100_instances_when_all_are_brought_to_the_model_then_each_batch_o
     counting: Callable[..., Counting], mode: str
 ) -> None:
     count = counting(mode)
-    assert len(count(announce(ALL)).updated) == INSTANCES
+    assert len(count(announce).updated) == INSTANCES
     assert count.sent == {"GET": 5 + 5 * 9 + 1, "PATCH": 1, "POST": 5}
 
 
