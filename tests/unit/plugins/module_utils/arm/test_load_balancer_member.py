@@ -1,21 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""load_balancer_member against the simulator, read back by azure-mgmt-network and by what the balancer serves."""
+"""load_balancer_member against the simulator, read back by azure-mgmt-network."""
 
 from __future__ import annotations
 
-import http.client
-import http.server
 import json
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound, Unfinished
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.membership import (
     MembershipChange,
@@ -24,8 +17,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.membershi
     read_order,
     read_search,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.simulated_arm import client_to
 
 Start = Callable[..., Any]
 
@@ -43,15 +36,13 @@ POOL = VM.replace("Microsoft.Compute/virtualMachines/", "Microsoft.Network/loadB
 
 def member(azure: Any, dry_run: bool = False, **options: Any) -> MembershipChange:
     """What the module does, given its options."""
-    sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm))
-    with ArmClient(sign_in, Deadline(120), azure.credential, lambda _seconds: time.sleep(0.02)) as client:
+    with client_to(azure) as client:
         return carry_out(client, read_order({"method": "membership", **options}), dry_run)
 
 
 def pools_of(azure: Any, **options: Any) -> list[dict[str, Any]]:
     """What load_balancer_member_info returns, given its options."""
-    sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm))
-    with ArmClient(sign_in, Deadline(120), azure.credential, lambda _seconds: time.sleep(0.02)) as client:
+    with client_to(azure) as client:
         return find(client, read_search({"method": "membership", **options}))
 
 
@@ -297,160 +288,6 @@ def test_given_an_invalid_value_when_it_is_read_then_it_is_named(options: dict[s
         read_order({"method": "membership", **options})
 
     assert message in str(error.value)
-
-
-# -- what is served -----------------------------------------------------------------------------------------
-
-
-class _Named(http.server.BaseHTTPRequestHandler):
-    """Returns the address that was asked; its probe returns the status that was set."""
-
-    def do_GET(self) -> None:
-        body = str(self.connection.getsockname()[0]).encode()
-        self.send_response(503 if self.path == "/readyz" and self.server.ill else 200)  # type: ignore[attr-defined]
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_args: Any) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def servers() -> Iterator[dict[str, http.server.ThreadingHTTPServer]]:
-    addresses = {"app_0": "127.0.78.129", "app_1": "127.0.78.130"}
-    running = {}
-    port = 0
-    for name, address in addresses.items():
-        running[name] = http.server.ThreadingHTTPServer((address, port), _Named)
-        running[name].ill = False  # type: ignore[attr-defined]
-        port = running[name].server_address[1]
-    threads = [threading.Thread(target=one.serve_forever, args=(0.02,), daemon=True) for one in running.values()]
-    for thread in threads:
-        thread.start()
-    yield running
-    for server in running.values():
-        server.shutdown()
-        server.server_close()
-    for thread in threads:
-        thread.join()
-
-
-def balanced(servers: dict[str, http.server.ThreadingHTTPServer]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": "data-path",
-            "listen": "127.0.0.1:0",
-            "pool": "front/apps",
-            "probe": {"path": "/readyz", "interval": 0.1, "timeout": 10},
-            "members": [{"vm": name, "port": server.server_address[1]} for name, server in servers.items()],
-        }
-    ]
-
-
-def rotation(azure: Any) -> set[str]:
-    members = azure.azure.status()["load_balancers"]["data-path"]["members"]
-    return {name for name, one in members.items() if one["healthy"]}
-
-
-def served_by(azure: Any) -> set[str]:
-    """Who answers eight requests, each with a connection of its own."""
-    seen = set()
-    for _request in range(8):
-        address, port = azure.azure.load_balancers["data-path"]
-        connection = http.client.HTTPConnection(address, port, timeout=30)
-        connection.request("GET", "/")
-        seen.add(connection.getresponse().read().decode())
-        connection.close()
-    return seen
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    limit = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(0.05)
-
-
-@pytest.mark.parametrize("method", ["membership", "admin_state"])
-def test_given_a_balancer_of_a_pool_when_a_vm_is_removed_and_restored_then_new_flows_follow(
-    cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer], method: str
-) -> None:
-    azure = cloud(arm=POOLS, load_balancers=balanced(servers))
-    eventually(lambda: rotation(azure) == {"app_0", "app_1"})
-    assert served_by(azure) == {"127.0.78.129", "127.0.78.130"}
-
-    removed = member(azure, vm_id=VM + "app_0", pools=[POOL + "apps"], method=method, remove=True)
-
-    assert rotation(azure) == {"app_1"}
-    assert served_by(azure) == {"127.0.78.130"}
-    member(azure, restore=removed.before)
-    assert served_by(azure) == {"127.0.78.129", "127.0.78.130"}
-
-
-def test_given_a_balancer_of_a_gateways_pool_when_a_member_leaves_or_the_gateway_stops_then_new_flows_follow(
-    cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer]
-) -> None:
-    (data_path,) = balanced(servers)
-    arm = {"application_gateways": [{"name": "gate", "pools": {"apps": ["app_0", "app_1"]}}]}
-    azure = cloud(arm=arm, load_balancers=[{**data_path, "pool": "gate/apps"}])
-    eventually(lambda: rotation(azure) == {"app_0", "app_1"})
-    gateways = azure.network.application_gateways
-    gateway = gateways.get("rg", "gate")
-    # A name begins with the VM's, and is as good as its address.
-    gateway.backend_address_pools[0].backend_addresses = [{"fqdn": "app_1.example.com"}]
-
-    gateways.begin_create_or_update("rg", "gate", gateway).result()
-
-    assert rotation(azure) == {"app_1"}
-    nic = azure.network.network_interfaces.get("rg", "app_0-nic")
-    nic.ip_configurations[0].application_gateway_backend_address_pools = [{"id": gateway.backend_address_pools[0].id}]
-    azure.network.network_interfaces.begin_create_or_update("rg", "app_0-nic", nic).result()
-    assert rotation(azure) == {"app_0", "app_1"}
-    gateways.begin_stop("rg", "gate").result()
-    assert rotation(azure) == set()
-
-
-def test_given_an_admin_state_of_up_when_the_probe_fails_then_the_vm_is_served_anyway(
-    cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer]
-) -> None:
-    azure = cloud(arm=POOLS, load_balancers=balanced(servers))
-    servers["app_0"].ill = True  # type: ignore[attr-defined]
-    eventually(lambda: rotation(azure) == {"app_1"})
-    pools = azure.network.load_balancer_backend_address_pools
-    found = pools.get("rg", "front", "apps")
-    found.load_balancer_backend_addresses[0].admin_state = "Up"
-
-    pools.begin_create_or_update("rg", "front", "apps", found).result()
-
-    assert rotation(azure) == {"app_0", "app_1"}
-
-
-def test_given_a_balancer_of_a_pool_by_address_when_it_is_changed_then_new_flows_follow(
-    cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer]
-) -> None:
-    data_path = [{**balanced(servers)[0], "pool": "front/empty"}]
-    azure = cloud(arm=POOLS, load_balancers=data_path)
-
-    by_address(azure, "127.0.78.130")
-
-    eventually(lambda: rotation(azure) == {"app_1"})
-
-
-def test_given_an_operation_that_has_not_ended_when_a_vm_was_removed_then_it_is_still_served(
-    cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer]
-) -> None:
-    azure = cloud(arm=POOLS, load_balancers=balanced(servers), speed=None)
-    eventually(lambda: rotation(azure) == {"app_0", "app_1"})
-    path = azure.path("networkInterfaces/app_0-nic?api-version=2024-05-01", provider="Microsoft.Network")
-    nic = azure.raw("GET", path).json
-    nic["properties"]["ipConfigurations"][0]["properties"]["loadBalancerBackendAddressPools"] = []
-    azure.raw("PUT", path, nic)
-
-    before = rotation(azure)
-    azure.azure.advance(5)
-
-    assert (before, rotation(azure)) == ({"app_0", "app_1"}, {"app_1"})
 
 
 # readOnly in Microsoft's definition of a pool, and of what is in it.

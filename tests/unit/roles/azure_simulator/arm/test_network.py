@@ -4,16 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
+from ..test_balancer import Backend
+
 Start = Callable[..., Any]
 
 POOLS = {
-    "load_balancers": [{"name": "front", "pools": {"web": ["web_0", "web_1"], "apps": ["app_0", "app_1"]}}],
+    "load_balancers": [
+        {"name": "front", "pools": {"web": ["web_0", "web_1"], "apps": ["app_0", "app_1"], "empty": []}}
+    ],
     "application_gateways": [{"name": "gate", "pools": {"apps": ["app_0", "app_1"]}}],
 }
 
@@ -26,11 +31,11 @@ def members(azure: Any, pool: str = "apps") -> dict[str, Any]:
 def test_given_pools_when_read_then_load_balancer_and_pools_show_their_members(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
     balancer = azure.network.load_balancers.get("rg", "front")
-    assert [pool.name for pool in balancer.backend_address_pools] == ["web", "apps"]
+    assert [pool.name for pool in balancer.backend_address_pools] == ["web", "apps", "empty"]
     assert members(azure) == {"app_0": None, "app_1": None}
     assert list(members(azure, "web")) == ["web_0", "web_1", "web_2", "web_3"]
     pools = azure.network.load_balancer_backend_address_pools.list("rg", "front")
-    assert [pool.name for pool in pools] == ["web", "apps"]
+    assert [pool.name for pool in pools] == ["web", "apps", "empty"]
     assert [one.name for one in azure.network.load_balancers.list("rg")] == ["front"]
     assert [one.name for one in azure.network.load_balancers.list_all()] == ["front"]
 
@@ -293,3 +298,104 @@ def test_given_a_flexible_set_when_its_interfaces_are_asked_for_as_instances_the
         list(nics.list_virtual_machine_scale_set_network_interfaces("rg", "api"))
     with azure.refuses(400, "OperationNotAllowed"):
         list(nics.list_virtual_machine_scale_set_vm_network_interfaces("rg", "api", "api_0a2b3c4d"))
+
+
+# -- who is served ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def backends() -> Iterator[dict[str, Backend]]:
+    with ExitStack() as stack:
+        servers = {name: Backend(name, f"127.0.78.{number}") for name, number in (("app_0", 129), ("app_1", 130))}
+        for server in servers.values():
+            stack.callback(server.stop)
+        yield servers
+
+
+@pytest.fixture
+def balanced(cloud: Start, backends: dict[str, Backend]) -> Callable[..., tuple[Any, Callable[[], set[str]]]]:
+    """Start a balancer of a pool: `balanced("front/apps")`; returns Azure, and what tells who is in rotation."""
+
+    def start(pool: str, **more: Any) -> tuple[Any, Callable[[], set[str]]]:
+        data_path = {
+            "name": "data-path",
+            "listen": "127.0.0.1:0",
+            "pool": pool,
+            "probe": {"path": "/readyz", "interval": 0.1, "timeout": 10},
+            "members": [{"vm": name, "port": server.port} for name, server in backends.items()],
+        }
+        azure = cloud(arm=POOLS, load_balancers=[data_path], **more)
+
+        def rotation() -> set[str]:
+            found = azure.azure.status()["load_balancers"]["data-path"]["members"]
+            return {name for name, one in found.items() if one["healthy"]}
+
+        return azure, rotation
+
+    return start
+
+
+def test_given_a_balancer_of_a_gateways_pool_when_a_member_leaves_or_the_gateway_stops_then_new_flows_follow(
+    balanced: Start, eventually: Callable[..., None]
+) -> None:
+    azure, rotation = balanced("gate/apps")
+    eventually(lambda: rotation() == {"app_0", "app_1"})
+    gateways = azure.network.application_gateways
+    gateway = gateways.get("rg", "gate")
+    # A name begins with the VM's, and is as good as its address.
+    gateway.backend_address_pools[0].backend_addresses = [{"fqdn": "app_1.example.com"}]
+    gateways.begin_create_or_update("rg", "gate", gateway).result()
+    assert rotation() == {"app_1"}
+    nic = azure.network.network_interfaces.get("rg", "app_0-nic")
+    nic.ip_configurations[0].application_gateway_backend_address_pools = [{"id": gateway.backend_address_pools[0].id}]
+    azure.network.network_interfaces.begin_create_or_update("rg", "app_0-nic", nic).result()
+    assert rotation() == {"app_0", "app_1"}
+    gateways.begin_stop("rg", "gate").result()
+    assert rotation() == set()
+
+
+@pytest.mark.parametrize(
+    ("state", "probe", "before", "after"),
+    [("Up", 503, {"app_1"}, {"app_0", "app_1"}), ("Down", 200, {"app_0", "app_1"}, {"app_1"})],
+)
+def test_given_an_admin_state_when_the_probe_says_something_else_then_the_state_counts(
+    balanced: Start,
+    backends: dict[str, Backend],
+    eventually: Callable[..., None],
+    state: str,
+    probe: int,
+    before: set[str],
+    after: set[str],
+) -> None:
+    azure, rotation = balanced("front/apps")
+    backends["app_0"].probe_status = probe
+    eventually(lambda: rotation() == before)
+    pools = azure.network.load_balancer_backend_address_pools
+    pool = pools.get("rg", "front", "apps")
+    pool.load_balancer_backend_addresses[0].admin_state = state
+    pools.begin_create_or_update("rg", "front", "apps", pool).result()
+    assert rotation() == after
+
+
+def test_given_a_balancer_of_a_pool_by_address_when_it_is_changed_then_new_flows_follow(
+    balanced: Start, eventually: Callable[..., None]
+) -> None:
+    azure, rotation = balanced("front/empty")
+    address = {"name": "x", "properties": {"ipAddress": "127.0.78.130"}}
+    body = {"properties": {"loadBalancerBackendAddresses": [address]}}
+    azure.network.load_balancer_backend_address_pools.begin_create_or_update("rg", "front", "empty", body).result()
+    eventually(lambda: rotation() == {"app_1"})
+
+
+def test_given_an_operation_that_has_not_ended_when_a_vm_was_removed_then_it_is_still_served(
+    balanced: Start, eventually: Callable[..., None]
+) -> None:
+    azure, rotation = balanced("front/apps", speed=None)
+    eventually(lambda: rotation() == {"app_0", "app_1"})
+    path = azure.path("networkInterfaces/app_0-nic?api-version=2024-05-01", provider="Microsoft.Network")
+    nic = azure.raw("GET", path).json
+    nic["properties"]["ipConfigurations"][0]["properties"]["loadBalancerBackendAddressPools"] = []
+    azure.raw("PUT", path, nic)
+    assert rotation() == {"app_0", "app_1"}
+    azure.azure.advance(5)
+    assert rotation() == {"app_1"}
