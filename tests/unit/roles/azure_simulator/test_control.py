@@ -8,7 +8,6 @@ import http.client
 import json
 import re
 import socket
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -148,20 +147,6 @@ def test_given_an_event_when_announced_then_its_record_has_everything(simulate: 
     assert call(azure, "GET", "events") == (200, [record])
 
 
-def test_given_the_api_when_an_event_is_announced_then_the_answer_is_201(simulate: Simulate) -> None:
-    status, record = call(simulate(), "POST", "events", '{"event_type": "Freeze", "resources": ["db"]}')
-    assert (status, record["resources"]) == (201, ["db"])
-
-
-def test_given_a_faster_clock_when_an_event_is_announced_then_its_record_is_in_wall_clock_time(
-    simulate: Simulate,
-) -> None:
-    azure = simulate(clock={"speed": 100})
-    record = azure.event("Reboot", ["web_0"], notice=900)
-    assert record["not_before"] - record["created"] == pytest.approx(9, abs=0.01)
-    assert record["created"] == pytest.approx(time.time(), abs=30)
-
-
 @pytest.mark.parametrize(
     ("body", "error"),
     [
@@ -208,17 +193,6 @@ def test_given_a_scheduled_event_when_deleted_then_it_is_withdrawn_and_a_started
     started = azure.event("Reboot", "web_0", status="Started")
     assert call(azure, "DELETE", f"events/{started['event_id']}")[0] == 409
     assert call(azure, "DELETE", "events/nothing")[0] == 404
-
-
-def test_given_a_manual_clock_when_advanced_then_everything_due_has_happened_at_its_own_instant(
-    simulate: Simulate,
-) -> None:
-    azure = simulate()
-    begin = azure.status()["now"]
-    azure.event("Reboot", ["web_0"], notice=100, impact=30, linger=600)
-    assert azure.advance(1000) == pytest.approx(begin + 1000, abs=0.01)
-    record = azure.status()["events"][0]
-    assert [round(record[key] - begin) for key in ("started", "impact_ended", "ended")] == [100, 130, 700]
 
 
 def test_given_a_clock_that_runs_when_advanced_then_it_is_refused(simulate: Simulate) -> None:

@@ -248,16 +248,6 @@ def test_given_an_event_when_approved_in_other_case_then_it_starts_and_repeats_a
     assert record["notice_left_at_approval"] == 900
 
 
-def test_given_several_events_when_approved_in_one_post_then_all_start(
-    simulate: Simulate, ask: Ask, approve: Ask
-) -> None:
-    azure = simulate()
-    ids = [azure.event("Freeze", [name])["event_id"] for name in ("web_0", "web_1")]
-    ask(azure.imds["web_0"])
-    assert approve(azure.imds["web_0"], *ids).status == 200
-    assert [event["status"] for event in azure.status()["events"]] == ["Started", "Started"]
-
-
 @pytest.mark.parametrize(
     "body",
     [

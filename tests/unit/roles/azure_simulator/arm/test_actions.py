@@ -102,15 +102,6 @@ class TestAnnouncedActions:
         poller.result()
         assert azure.azure.status()["vms"]["db"]["state"] == "running"
 
-    def test_given_nobody_approves_then_it_begins_when_the_time_is_out(self, cloud: Start, ask: Ask) -> None:
-        azure = cloud(speed=None)
-        events(azure, ask, "db")
-        azure.compute.virtual_machines.begin_restart("rg", "db", polling=False)
-        azure.azure.advance(899)
-        assert the_event(azure)["status"] == "Scheduled"
-        azure.azure.advance(2)
-        assert the_event(azure)["status"] == "Started"
-
     @pytest.mark.parametrize("action", ["restart", "redeploy"])
     def test_given_the_policy_approves_then_the_event_appears_already_started(
         self, cloud: Start, ask: Ask, action: str

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The questions of lifecycle hooks, and their answers, through azure-mgmt-compute and through the module."""
+"""The questions of lifecycle hooks, and their answers, through azure-mgmt-compute."""
 
 from __future__ import annotations
 
@@ -9,15 +9,6 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.lifecycle_hook_events import (
-    EventChange,
-    answer_event,
-    read_answer,
-)
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from azure.core.exceptions import HttpResponseError
 
 Start = Callable[..., Any]
@@ -48,14 +39,6 @@ def answer(azure: Any, *targets: tuple[int, str], **more: Any) -> Any:
     path = azure.path("virtualMachineScaleSets/web/virtualMachines/")
     resources = [{"resource": {"id": f"{path}{number}".upper()}, "actionState": state} for number, state in targets]
     return azure.raw("PATCH", azure.path(ONE), {"properties": {"targetResources": resources, **more}})
-
-
-def module(azure: Any, **given: Any) -> EventChange:
-    """What the module does, given its options."""
-    options = {"instances": None, "until": None, "by": None, **given}
-    sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm))
-    with ArmClient(sign_in, Deadline(60), azure.credential, lambda _seconds: None) as client:
-        return answer_event(client, "rg", "web", None, read_answer(options))
 
 
 def test_given_no_question_when_listed_then_the_list_is_empty(cloud: Start) -> None:
@@ -126,15 +109,3 @@ def test_given_the_model_has_the_hook_when_asked_then_its_wait_and_its_default_c
     assert one.default_action == "Reject"
     assert one.target_resources[0].resource.id.endswith("/virtualMachineScaleSets/web")
     assert one.additional_context.priority is not None
-
-
-def test_given_a_batch_when_the_module_delays_and_approves_it_then_azure_shows_both(cloud: Start) -> None:
-    azure = cloud(arm=ASKED, speed=1)
-    (before,) = events(azure)
-    assert module(azure, state="delayed", by="PT30M").changed
-    assert seconds_between(before.wait_until, events(azure)[0].wait_until) == pytest.approx(1800, abs=1)
-    assert module(azure, state="approved", instances=["web_2"]).answered
-    assert states(azure) == ["Waiting", "Approved"]
-    change = module(azure, state="approved")
-    assert (change.changed, states(azure)) == (True, ["Approved", "Approved"])
-    assert module(azure, state="approved").reason == "no event is active"

@@ -122,12 +122,6 @@ def test_given_no_notifications_when_an_instance_is_deleted_then_it_goes_without
     assert azure.azure.status()["events"] == []
 
 
-def test_given_an_outdated_instance_when_deleted_then_its_own_model_counts_and_not_its_sets(cloud: Start) -> None:
-    azure = cloud(arm={"scale_sets": [{"name": "web", "terminate_notification": "PT5M", "outdated": ["web_1"]}]})
-    azure.compute.virtual_machine_scale_set_vms.begin_delete("rg", "web", "1").result()
-    assert azure.azure.status()["events"] == []
-
-
 def test_given_a_model_changed_since_when_an_outdated_instance_is_deleted_then_it_gets_its_old_timeout(
     cloud: Start,
 ) -> None:
@@ -147,21 +141,6 @@ def test_given_disabled_notifications_when_an_instance_is_deleted_then_it_goes_w
     azure = cloud(arm={"scale_sets": [{"name": "web", "properties": properties}]})
     azure.compute.virtual_machine_scale_set_vms.begin_delete("rg", "web", "1").result()
     assert azure.azure.status()["events"] == []
-
-
-def test_given_several_instances_when_deleted_together_then_none_goes_before_all_are_approved(
-    cloud: Start, ask: Ask, approve: Callable[..., Any]
-) -> None:
-    azure = cloud(arm=NOTIFY, speed=None)
-    ask(azure.azure.imds["web_0"])
-    azure.compute.virtual_machine_scale_sets.begin_delete_instances(
-        "rg", "web", {"instanceIds": ["0", "1"]}, polling=False
-    )
-    first, second = events(azure, ask, "web_0")
-    approve(azure.azure.imds["web_0"], first["EventId"])
-    assert [event["EventStatus"] for event in events(azure, ask, "web_1")] == ["Scheduled", "Scheduled"]
-    approve(azure.azure.imds["web_1"], second["EventId"])
-    assert [event["EventStatus"] for event in events(azure, ask, "web_1")] == ["Started", "Started"]
 
 
 def test_given_a_spot_instance_when_deleted_then_no_terminate_is_raised(cloud: Start) -> None:

@@ -52,12 +52,6 @@ def test_given_invalid_hooks_when_sent_then_they_are_refused(cloud: Start, hooks
     assert (answer.status, answer.code) == (400, "InvalidParameter")
 
 
-def test_given_an_older_version_when_a_hook_is_sent_then_the_member_is_not_known(cloud: Start) -> None:
-    answer = patch(cloud(), {"type": BATCH}, version="2025-04-01")
-    assert (answer.status, answer.code) == (400, "BadRequest")
-    assert "Could not find member 'lifecycleHooksProfile'" in answer.json["error"]["message"]
-
-
 def test_given_a_hook_of_a_newer_type_that_is_there_when_it_is_sent_back_then_it_stays(cloud: Start) -> None:
     azure = cloud(arm={"scale_sets": [{"name": "web", **with_hooks(NEWER)}]})
     assert patch(azure, NEWER, {"type": BATCH, "waitDuration": "PT0.5H"}).status == 200

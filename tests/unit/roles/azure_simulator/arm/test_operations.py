@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from azure.core import MatchConditions
-from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ServiceResponseError
+from azure.core.exceptions import ServiceResponseError
 from azure.core.polling import LROPoller
 from azure_simulator.client import ControlError
 
@@ -211,13 +210,6 @@ def test_given_a_concurrent_edit_when_written_with_if_match_then_412_once_and_th
     assert azure.raw("PATCH", path, TAGS, {"If-Match": "*"}).status == 200
 
 
-def test_given_a_concurrent_edit_when_microsofts_client_writes_then_it_raises_resource_modified(cloud: Start) -> None:
-    azure = cloud()
-    azure.azure.arm_fault("concurrent_edit", count=1)
-    with pytest.raises(ResourceModifiedError):
-        update(azure, etag='"1"', match_condition=MatchConditions.IfNotModified)
-
-
 @pytest.mark.parametrize("kind", ["reset", "garbage", "truncate"])
 def test_given_a_broken_connection_when_asked_then_microsofts_client_tries_again(cloud: Start, kind: str) -> None:
     azure = cloud()
@@ -294,10 +286,3 @@ def test_given_a_body_that_is_no_json_when_sent_then_400(cloud: Start) -> None:
     for body in ("{", "[]", ""):
         answer = azure.raw("PATCH", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"), body)
         assert (answer.status, answer.code) == (400, "InvalidRequestContent")
-
-
-def test_given_a_conflict_when_microsofts_client_meets_it_then_it_raises_resource_exists(cloud: Start) -> None:
-    azure = cloud()
-    azure.azure.arm_fault("error", error="conflict")
-    with pytest.raises(ResourceExistsError):
-        update(azure)

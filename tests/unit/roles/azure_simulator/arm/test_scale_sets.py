@@ -43,17 +43,6 @@ def test_given_scale_sets_when_listed_by_group_and_subscription_in_small_pages_t
     assert [found.name for found in sets.list_all()] == ["web", "api", "spot"]
 
 
-def test_given_the_documented_patch_when_sent_then_it_is_updating_first_and_enabled_in_the_end(cloud: Start) -> None:
-    azure = cloud(speed=None)
-    poller = azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", notification(True, "PT7M"))
-    assert azure.compute.virtual_machine_scale_sets.get("rg", "web").provisioning_state == "Updating"
-    azure.azure.advance(5)
-    updated = poller.result()
-    profile = updated.virtual_machine_profile.scheduled_events_profile.terminate_notification_profile
-    assert (profile.enable, profile.not_before_timeout) == (True, "PT7M")
-    assert (updated.provisioning_state, updated.etag) == ("Succeeded", '"2"')
-
-
 def test_given_a_patch_when_answered_then_it_is_200_with_azure_asyncoperation_and_polling_says_how_it_goes(
     cloud: Start,
 ) -> None:
@@ -88,18 +77,6 @@ def test_given_a_patch_when_merged_then_nothing_else_changes(cloud: Start) -> No
         one.pop("etag")
         one["properties"]["virtualMachineProfile"].pop("timeCreated")
     assert before == after
-
-
-def test_given_a_patch_without_a_timeout_when_sent_then_five_minutes_are_filled_in(cloud: Start) -> None:
-    azure = cloud()
-    body = {
-        "properties": {
-            "virtualMachineProfile": {"scheduledEventsProfile": {"terminateNotificationProfile": {"enable": True}}}
-        }
-    }
-    updated = azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", body).result()
-    profile = updated.virtual_machine_profile.scheduled_events_profile.terminate_notification_profile
-    assert profile.not_before_timeout == "PT5M"
 
 
 def test_given_a_notification_when_it_is_turned_off_then_its_profile_is_empty_and_turned_on_again_it_is_new(
