@@ -147,13 +147,6 @@ def test_given_a_wrong_secret_then_the_error_says_who_where_and_why_without_it(
     assert SECRET[::-1] not in json.dumps(result)
 
 
-def test_given_no_credentials_then_the_cli_is_named(controller: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = controller()
-    without(monkeypatch)
-    result = read(here, subscription_id=SUBSCRIPTION)
-    assert "Signing in with the Azure CLI's login (auth_source cli)" in result["msg"]
-
-
 def test_given_the_libraries_are_not_installed_then_one_error_names_them(
     controller: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -79,24 +79,6 @@ def test_given_a_vm_then_its_own_notification_is_set(controller: Start) -> None:
     }
 
 
-def test_given_instances_when_one_never_updates_then_the_others_do_and_the_failure_says_which(
-    controller: Start,
-) -> None:
-    here = controller()
-    here.azure.arm_fault("stuck", vms=["web_1"])
-    result = here.module(
-        "vmss_terminate_notification",
-        resource_group="rg",
-        name="web",
-        update_instances="outdated",
-        batch_size="100%",
-        max_unavailable="100%",
-    )
-    assert result["failed"]
-    assert result["updated_instances"] == ["web_0", "web_2"]
-    assert result["outdated_instances"] == ["web_1"]
-
-
 def test_given_many_scale_sets_then_the_playbook_reports_them_all_and_fails_for_those_that_failed(
     controller: Start,
 ) -> None:
@@ -134,44 +116,3 @@ def test_given_many_scale_sets_then_the_playbook_reports_them_all_and_fails_for_
 def _body(written: tuple[str, str, Any]) -> Any:
     body = written[2]
     return json.loads(body) if isinstance(body, str) else body
-
-
-def test_given_a_flexible_set_that_mixes_when_it_is_rolled_out_then_each_instance_is_what_its_own_model_says(
-    controller: Start,
-) -> None:
-    mix = {"virtualMachineProfile": {"priority": "Spot"}, "priorityMixPolicy": {"baseRegularPriorityCount": 2}}
-    here = controller(
-        vms=[
-            {"name": "api_0a1b", "address": "127.0.79.96", "scale_set": "api"},
-            {"name": "api_0a1c", "address": "127.0.79.97", "scale_set": "api"},
-            {"name": "api_0a1d", "address": "127.0.79.98", "scale_set": "api", "spot": True},
-        ],
-        arm={
-            "scale_sets": [{"name": "api", "properties": mix, "spot": False}],
-            "virtual_machines": [{"name": "api_0a1c", "terminate_notification": "PT10M"}],
-        },
-    )
-    wanted = {
-        "resource_group": "rg",
-        "name": "api",
-        "not_before_timeout": "10m",
-        "update_instances": "outdated",
-        "max_unavailable": "100%",
-    }
-    predicted, done, again, info = here.play(
-        {"foghorn.azure_events.vmss_terminate_notification": wanted, "check_mode": True},
-        {"foghorn.azure_events.vmss_terminate_notification": wanted},
-        {"foghorn.azure_events.vmss_terminate_notification": wanted},
-        {"foghorn.azure_events.vmss_terminate_notification_info": {}},
-    ).results
-
-    assert predicted.get("updated_instances") == done.get("updated_instances") == ["api_0a1b"], (predicted, done)
-    assert (done["changed"], again["changed"], again["outdated_instances"]) == (True, False, [])
-    (found,) = info["scale_sets"]
-    assert {one["name"]: one["terminate"]["announced"] for one in found["instances"]} == {
-        "api_0a1b": True,
-        "api_0a1c": True,
-        "api_0a1d": False,
-    }
-    upgrades = [json.loads(body) for method, path, body in here.written() if path.endswith("/manualupgrade")]
-    assert upgrades == [{"instanceIds": ["api_0a1b"]}]
