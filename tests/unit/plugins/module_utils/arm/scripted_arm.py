@@ -13,7 +13,7 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -166,6 +166,15 @@ def client_of(
         secret=SECRET,
     )
     return ArmClient(sign_in, Deadline(timeout, time.clock), FakeCredential(), time.sleep)
+
+
+@contextlib.contextmanager
+def dialogue(
+    *script: Step, timeout: float = 600, time: FakeTime | None = None
+) -> Iterator[tuple[ScriptedArm, ArmClient]]:
+    """An ARM that plays this script, and a client of it."""
+    with ScriptedArm(*script) as arm, client_of(arm, time or FakeTime(), timeout) as client:
+        yield arm, client
 
 
 def _handler_of(arm: ScriptedArm) -> type[BaseHTTPRequestHandler]:

@@ -31,6 +31,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     Step,
     client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -156,7 +157,7 @@ class TestResourceGraph:
 
     def test_given_several_pages_then_all_are_read_with_the_token_of_the_one_before(self) -> None:
         script = [page(row(A), token="t-1"), page(row(B), token="t-2"), page(row(C))]
-        with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(*script) as (arm, client):
             events = list_events(client, [SUBSCRIPTION])
         assert [one.event.event_id for one in events] == [A, B, C]
         assert arm.lines == [GRAPH] * 3
@@ -168,35 +169,33 @@ class TestResourceGraph:
 
     def test_given_finished_ones_then_they_are_left_out_unless_asked_for(self) -> None:
         rows = page(row(A), row(B, status="Completed"), row(C, status="Canceled"))
-        with ScriptedArm(rows, rows) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(rows, rows) as (_arm, client):
             assert len(list_events(client, [SUBSCRIPTION])) == 1
             assert len(list_events(client, [SUBSCRIPTION], finished=True)) == 3
 
     def test_given_a_row_then_its_resource_is_what_its_id_begins_with(self) -> None:
-        with ScriptedArm(page(row(A))) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(page(row(A))) as (_arm, client):
             (listed,) = list_events(client, [SUBSCRIPTION])
         assert listed.resource_id == web()
         assert listed.zones == ("1",)
 
     @pytest.mark.parametrize("bad", [{}, {"id": "x", "properties": {}}, {"id": "x", "name": A, "properties": None}, 7])
     def test_given_something_that_is_no_event_then_it_is_listed_and_may_hit_anybody(self, bad: Any) -> None:
-        with ScriptedArm(ok({"data": [bad]})) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(ok({"data": [bad]})) as (_arm, client):
             (listed,) = list_events(client, [SUBSCRIPTION])
         assert (listed.resource_id, listed.event.event_status) == ("", "Unreadable")
         assert listed.event.is_of_unknown_vms
 
     def test_given_no_rows_in_the_answer_then_that_is_no_empty_list(self) -> None:
         with (
-            ScriptedArm(ok({"value": []})) as arm,
-            client_of(arm, FakeTime()) as client,
+            dialogue(ok({"value": []})) as (_arm, client),
             pytest.raises(ArmError, match="did not answer with a page of rows"),
         ):
             list_events(client, [SUBSCRIPTION])
 
     def test_given_a_permission_is_missing_then_the_error_names_the_role(self) -> None:
         with (
-            ScriptedArm(refused(403, "AuthorizationFailed")) as arm,
-            client_of(arm, FakeTime()) as client,
+            dialogue(refused(403, "AuthorizationFailed")) as (_arm, client),
             pytest.raises(
                 ArmError,
                 match=r"permission Microsoft\.ResourceGraph/resources/read here\. The role Scheduled Events Con",
@@ -222,7 +221,7 @@ class TestResourceGraph:
         assert len(set(time.slept)) == 3
 
     def test_given_its_answer_is_lost_then_the_request_is_repeated(self) -> None:
-        with ScriptedArm(Step(reset=True), page(row(A))) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(Step(reset=True), page(row(A))) as (_arm, client):
             assert len(list_events(client, [SUBSCRIPTION])) == 1
 
 

@@ -12,10 +12,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
     GROUP,
-    FakeTime,
-    ScriptedArm,
     Step,
-    client_of,
+    dialogue,
     ok,
 )
 
@@ -31,7 +29,7 @@ def interface(*addresses: str) -> dict[str, Any]:
 
 
 def ask(vm_id: str, host: str | None, *script: Step) -> Addresses:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (_arm, client):
         return look_up(client, read_question({"vm_id": vm_id, "host": host}))
 
 

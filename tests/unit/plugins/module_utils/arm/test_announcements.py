@@ -20,6 +20,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     Step,
     client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -124,14 +125,14 @@ def test_given_two_subscriptions_then_silence_means_nothing_in_that_whose_events
     reader = ok({"value": [{"actions": ["*/read"]}]})
     policies = ok({"data": [{"id": VM, "publishes": True}, {"id": other, "publishes": True}]})
 
-    with ScriptedArm(ok({"data": []}), ALL, reader, policies) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(ok({"data": []}), ALL, reader, policies) as (_arm, client):
         found = find_announcements(client, [VM, other])
 
     assert list(found.unlisted) == [other]
 
 
 def test_given_no_vms_then_nobody_is_asked() -> None:
-    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+    with dialogue() as (_arm, client):
         assert find_announcements(client, []) == Announcements({}, {})
 
 

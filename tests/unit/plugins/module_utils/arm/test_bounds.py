@@ -18,6 +18,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     Step,
     client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -62,11 +63,7 @@ def test_given_an_answer_that_drips_when_time_is_over_then_it_is_not_waited_for(
 
 
 def test_given_an_answer_without_end_then_no_more_is_read_than_azure_would_send() -> None:
-    with (
-        ScriptedArm(Step(write=endless)) as arm,
-        client_of(arm, FakeTime()) as client,
-        pytest.raises(ArmError, match="it has more than 32 MiB"),
-    ):
+    with dialogue(Step(write=endless)) as (_arm, client), pytest.raises(ArmError, match="it has more than 32 MiB"):
         client.get(VM, NEEDS)
 
 
@@ -76,8 +73,7 @@ def test_given_json_that_is_nested_too_deeply_then_it_is_one_clear_error(levels:
     body = b'{"a":' + b"[" * levels + b"]" * levels + b"}"
     head = b"HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(body))
     with (
-        ScriptedArm(Step(write=lambda stream: write(stream, head + body))) as arm,
-        client_of(arm, FakeTime()) as client,
+        dialogue(Step(write=lambda stream: write(stream, head + body))) as (_arm, client),
         pytest.raises(ArmError, match="its JSON is nested too deeply"),
     ):
         client.get(VM, NEEDS)
@@ -97,7 +93,7 @@ def write(stream: BinaryIO, content: bytes) -> None:
     ],
 )
 def test_given_an_answer_that_quotes_the_token_then_no_error_shows_it(step: Step) -> None:
-    with ScriptedArm(step) as arm, client_of(arm, FakeTime()) as client, pytest.raises(ArmError) as error:
+    with dialogue(step) as (_arm, client), pytest.raises(ArmError) as error:
         client.get(VM, NEEDS)
 
     assert "token-of-the-test" not in str(error.value)
@@ -107,5 +103,5 @@ def test_given_an_answer_that_quotes_the_token_then_no_error_shows_it(step: Step
 
 def test_given_an_answer_of_reasonable_depth_then_it_is_read() -> None:
     content: Any = {"a": json.loads("[" * 99 + "]" * 99)}
-    with ScriptedArm(ok(content)) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(ok(content)) as (_arm, client):
         assert client.get(VM, NEEDS) == content

@@ -36,6 +36,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     Step,
     client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -55,7 +56,7 @@ def touching(client: ArmClient) -> Callable[[Json, str | None], tuple[Json, Writ
 
 
 def ask(*script: Step) -> tuple[ScriptedArm, Any]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (arm, client):
         return arm, client.get("/thing", NEEDS)
 
 
@@ -144,11 +145,7 @@ def test_given_an_error_in_any_shape_then_its_code_and_message_are_reported(cont
 
 
 def test_given_a_link_of_arms_then_its_query_is_not_shown() -> None:
-    with (
-        ScriptedArm(refused(400, "Bad")) as arm,
-        client_of(arm, FakeTime()) as client,
-        pytest.raises(ArmError) as error,
-    ):
+    with dialogue(refused(400, "Bad")) as (arm, client), pytest.raises(ArmError) as error:
         client.get(arm.url + "/page?$skiptoken=opaque", NEEDS)
     assert "opaque" not in str(error.value)
 
@@ -172,8 +169,7 @@ def test_given_a_library_is_not_installed_then_the_error_names_it(
 def test_given_the_operation_is_not_to_be_found_any_more_then_that_is_reported() -> None:
     accepted = Step(202, None, {"Location": "{base}/operations/1"})
     with (
-        ScriptedArm(accepted, refused(404, "OperationNotFound")) as arm,
-        client_of(arm, FakeTime()) as client,
+        dialogue(accepted, refused(404, "OperationNotFound")) as (_arm, client),
         pytest.raises(ArmError, match="was accepted, but later was refused: 404 OperationNotFound") as error,
     ):
         client.post("/thing/act", {}, NEEDS)
@@ -202,14 +198,14 @@ BY_LOCATION = Step(202, None, {"Location": "{base}/operations/1"})
 def test_given_it_fails_then_the_error_knows_whether_azure_may_be_doing_it(
     script: list[Step], may_have_begun: bool, said: str
 ) -> None:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client, pytest.raises(ArmError) as error:
+    with dialogue(*script) as (_arm, client), pytest.raises(ArmError) as error:
         client.post("/thing/act", {}, NEEDS)
     assert said in str(error.value)
     assert error.value.may_have_begun is may_have_begun
 
 
 def test_given_nobody_listens_then_nothing_has_begun() -> None:
-    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+    with dialogue() as (arm, client):
         pass
     with client_of(arm, FakeTime()) as client, pytest.raises(ArmError, match="had no usable answer") as error:
         client.post("/thing/act", {}, NEEDS)
@@ -238,11 +234,7 @@ def test_given_a_retry_after_that_is_a_date_beyond_the_time_limit_then_nobody_wa
 
 def test_given_too_many_requests_when_the_time_is_too_short_then_it_is_reported_how_long_they_take() -> None:
     throttled = refused(429, "TooManyRequests", Retry_After="120")
-    with (
-        ScriptedArm(throttled) as arm,
-        client_of(arm, FakeTime(), timeout=60) as client,
-        pytest.raises(OutOfTime) as caught,
-    ):
+    with dialogue(throttled, timeout=60) as (_arm, client), pytest.raises(OutOfTime) as caught:
         client.get("/thing", NEEDS)
     assert str(caught.value).endswith(
         "/thing: Azure throttles requests (429) and accepts none for 120 s. The request was not repeated within 60 s:"
@@ -251,7 +243,7 @@ def test_given_too_many_requests_when_the_time_is_too_short_then_it_is_reported_
 
 
 def test_given_pages_with_links_of_other_versions_and_one_without_rows_then_all_are_read() -> None:
-    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+    with dialogue() as (arm, client):
         arm.expect(
             ok({"value": [{"name": "a"}], "nextLink": "/list?api-version=2020-01-01&page=2"}),
             ok({"value": None, "nextLink": arm.url + "/list?page=3"}),
@@ -262,7 +254,7 @@ def test_given_pages_with_links_of_other_versions_and_one_without_rows_then_all_
 
 
 def test_given_a_page_that_leads_to_itself_then_it_is_not_read_forever() -> None:
-    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+    with dialogue() as (arm, client):
         page = ok({"value": [1], "nextLink": arm.url + "/list?page=2"})
         arm.expect(page, page)
         with pytest.raises(ArmError, match="Azure returned the same nextLink twice"):
@@ -414,8 +406,7 @@ def test_given_a_conflict_that_passes_then_the_edit_is_made_when_it_has(code: st
 def test_given_a_conflict_that_does_not_pass_then_only_the_time_limit_counts_and_the_error_quotes_azure() -> None:
     attempts = MOST_EDITS + 2
     with (
-        ScriptedArm(*[ok({}), refused(409, "Conflict", CONCURRENT)] * attempts) as arm,
-        client_of(arm, FakeTime(), timeout=5 * attempts) as client,
+        dialogue(*[ok({}), refused(409, "Conflict", CONCURRENT)] * attempts, timeout=5 * attempts) as (_arm, client),
         pytest.raises(OutOfTime, match=r"conflict with a concurrent request.* within %d s" % (5 * attempts)),
     ):
         client.edit("/thing", NEEDS, touching(client))
@@ -430,11 +421,7 @@ def test_given_a_conflict_that_does_not_pass_then_only_the_time_limit_counts_and
     ],
 )
 def test_given_a_conflict_that_stays_then_it_is_an_error_at_once(code: str, message: str) -> None:
-    with (
-        ScriptedArm(ok({}), refused(409, code, message)) as arm,
-        client_of(arm, FakeTime()) as client,
-        pytest.raises(ArmError) as error,
-    ):
+    with dialogue(ok({}), refused(409, code, message)) as (_arm, client), pytest.raises(ArmError) as error:
         client.edit("/thing", NEEDS, touching(client))
     assert "409 %s: %s" % (code, message) in str(error.value)
     assert "role" not in str(error.value)
@@ -447,7 +434,7 @@ class TestAnAnswerThatIsLost:
     @pytest.mark.parametrize("lost", LOST)
     @pytest.mark.parametrize("method", ["PUT", "PATCH"])
     def test_given_a_write_then_the_request_is_repeated(self, method: str, lost: Step) -> None:
-        with ScriptedArm(lost, ok({"it": "works"})) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(lost, ok({"it": "works"})) as (arm, client):
             assert client.write(method, "/thing", {}, '"1"', NEEDS).content == {"it": "works"}
         assert [request.headers["if-match"] for request in arm.requests] == ['"1"', '"1"']
 
@@ -459,7 +446,7 @@ class TestAnAnswerThatIsLost:
     )
     def test_given_an_edit_that_took_effect_then_it_is_reported_as_a_change(self, lost: Step, refusal: Step) -> None:
         before, after = {"a": 1}, {"a": 1, "touched": True}
-        with ScriptedArm(ok(before), lost, refusal, ok(after)) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(ok(before), lost, refusal, ok(after)) as (_arm, client):
             found, answer = client.edit("/thing", NEEDS, touching(client))
         assert found == before
         assert answer is not None
@@ -478,24 +465,24 @@ class TestAnAnswerThatIsLost:
 
     def test_given_another_client_made_the_edit_then_it_is_no_change(self) -> None:
         script = [ok({}), refused(503, "Unavailable"), refused(412, "PreconditionFailed"), ok({"touched": True})]
-        with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(*script) as (_arm, client):
             assert client.edit("/thing", NEEDS, touching(client)) == ({"touched": True}, None)
 
     @pytest.mark.parametrize("lost", LOST)
     def test_given_an_action_that_may_be_repeated_then_it_is(self, lost: Step) -> None:
-        with ScriptedArm(lost, ok({"it": "works"})) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(lost, ok({"it": "works"})) as (_arm, client):
             answer = client.post_when_free("/thing/act", None, NEEDS, repeatable=True)
         assert answer.content == {"it": "works"}
 
     @pytest.mark.parametrize("lost", LOST)
     def test_given_any_other_action_then_it_is_sent_once_and_may_have_begun(self, lost: Step) -> None:
-        with ScriptedArm(lost) as arm, client_of(arm, FakeTime()) as client, pytest.raises(ArmError) as error:
+        with dialogue(lost) as (_arm, client), pytest.raises(ArmError) as error:
             client.post_when_free("/thing/act", None, NEEDS)
         assert error.value.may_have_begun
 
     def test_given_any_other_action_when_the_service_takes_none_then_the_request_is_repeated(self) -> None:
         unavailable = refused(503, "ServiceUnavailable")
-        with ScriptedArm(unavailable, ok({"it": "works"})) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(unavailable, ok({"it": "works"})) as (_arm, client):
             assert client.post("/thing/act", None, NEEDS).content == {"it": "works"}
 
 
@@ -518,7 +505,7 @@ class TestAnOperationThatALaterOneTookThePlaceOf:
             [Step(202, None, {"Location": "{base}/op"}), Step(409, {"error": error})],
             [Step(409, {"error": error})],
         ):
-            with ScriptedArm(ok({}), *end, ok({"touched": True})) as arm, client_of(arm, FakeTime()) as client:
+            with dialogue(ok({}), *end, ok({"touched": True})) as (_arm, client):
                 found, answer = client.edit("/thing", NEEDS, touching(client))
             assert found == {}
             assert answer is not None
@@ -526,37 +513,29 @@ class TestAnOperationThatALaterOneTookThePlaceOf:
     def test_given_an_edit_that_is_not_there_then_it_is_made_again(self, error: Json) -> None:
         begun = Step(202, None, {"Azure-AsyncOperation": "{base}/op"})
         script = [ok({}), begun, ok({"status": "Failed", "error": error}), ok({}), ok({"touched": True})]
-        with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(*script) as (arm, client):
             _found, answer = client.edit("/thing", NEEDS, touching(client))
         assert answer is not None
         assert len(arm.sent("PATCH")) == 2
 
     def test_given_it_happens_each_time_then_it_is_an_error_in_the_end(self, error: Json) -> None:
         script = [ok({}), Step(409, {"error": error})] * MOST_EDITS
-        with (
-            ScriptedArm(*script) as arm,
-            client_of(arm, FakeTime()) as client,
-            pytest.raises(OperationFailed, match=error["message"]),
-        ):
+        with dialogue(*script) as (_arm, client), pytest.raises(OperationFailed, match=error["message"]):
             client.edit("/thing", NEEDS, touching(client))
 
     def test_given_an_action_then_it_is_repeated_if_it_may_be(self, error: Json) -> None:
         begun = Step(202, None, {"Azure-AsyncOperation": "{base}/op"})
         ended = ok({"status": "Failed", "error": error})
-        with ScriptedArm(begun, ended, ok({})) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(begun, ended, ok({})) as (_arm, client):
             client.post_when_free("/thing/act", None, NEEDS, repeatable=True)
-        with (
-            ScriptedArm(begun, ended) as arm,
-            client_of(arm, FakeTime()) as client,
-            pytest.raises(OperationFailed, match=error["message"]),
-        ):
+        with dialogue(begun, ended) as (_arm, client), pytest.raises(OperationFailed, match=error["message"]):
             client.post_when_free("/thing/act", None, NEEDS)
 
 
 @contextmanager
 def elsewhere() -> Iterator[tuple[ScriptedArm, ArmClient, ScriptedArm]]:
     """A client of one ARM, and another host that must never be asked."""
-    with ScriptedArm() as other, ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+    with ScriptedArm() as other, dialogue() as (arm, client):
         yield arm, client, other
 
 
@@ -603,7 +582,7 @@ def versions_of(arm: ScriptedArm) -> list[str]:
 
 def test_given_a_cloud_that_lags_behind_then_it_is_asked_in_the_newest_version_that_it_has() -> None:
     supported = no_such_version("2017-12-01", "2020-06-01", "2019-03-01", "2020-12-01-preview", "2099-01-01")
-    with ScriptedArm(supported, ok({"a": 1}), ok({"b": 2})) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(supported, ok({"a": 1}), ok({"b": 2})) as (arm, client):
         client.need_compute("2019-03-01", "these things")
         assert client.get("/thing", NEEDS) == {"a": 1}
         assert client.get("/thing", NEEDS) == {"b": 2}
@@ -619,11 +598,7 @@ def test_given_a_refusal_that_names_a_linked_scope_then_the_scope_is_shown_and_l
     )
     for padding in ("", "z" * 600, "z" * 100000):
         refusal = refused(403, "LinkedAuthorizationFailed", message % (padding, linked))
-        with (
-            ScriptedArm(refusal) as arm,
-            client_of(arm, FakeTime()) as client,
-            pytest.raises(ArmError) as error,
-        ):
+        with dialogue(refusal) as (_arm, client), pytest.raises(ArmError) as error:
             client.get("/thing", NEEDS)
         assert linked in str(error.value)
         assert len(str(error.value)) < 5000
@@ -631,20 +606,20 @@ def test_given_a_refusal_that_names_a_linked_scope_then_the_scope_is_shown_and_l
 
 def test_given_a_long_list_of_versions_then_none_of_it_is_lost() -> None:
     many = ["20%02d-01-01" % year for year in range(99)]
-    with ScriptedArm(no_such_version(*many), ok({})) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(no_such_version(*many), ok({})) as (arm, client):
         client.get("/thing", NEEDS)
     assert versions_of(arm)[1] == "2026-01-01"
 
 
 def test_given_a_cloud_that_is_too_old_then_the_error_says_what_is_missing() -> None:
-    with ScriptedArm(no_such_version("2017-12-01", "2018-10-01")) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(no_such_version("2017-12-01", "2018-10-01")) as (_arm, client):
         client.need_compute("2019-03-01", "these things")
         with pytest.raises(ArmError, match=r"these things need Microsoft\.Compute 2019-03-01 or later.* is 2018-10-01"):
             client.get("/thing", NEEDS)
 
 
 def test_given_it_has_fallen_back_when_more_is_needed_then_the_error_says_so_before_anything_is_asked() -> None:
-    with ScriptedArm(no_such_version("2020-06-01"), ok({})) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(no_such_version("2020-06-01"), ok({})) as (_arm, client):
         client.get("/thing", NEEDS)
         with pytest.raises(ArmError, match=r"more need Microsoft\.Compute 2021-03-01 or later.* is 2020-06-01"):
             client.need_compute("2021-03-01", "more")
@@ -652,8 +627,7 @@ def test_given_it_has_fallen_back_when_more_is_needed_then_the_error_says_so_bef
 
 def test_given_a_version_of_another_provider_then_nothing_older_is_tried() -> None:
     with (
-        ScriptedArm(no_such_version("2020-01-01")) as arm,
-        client_of(arm, FakeTime()) as client,
+        dialogue(no_such_version("2020-01-01")) as (_arm, client),
         pytest.raises(ArmError, match="400 NoRegisteredProviderFound"),
     ):
         client.post("/thing", None, NEEDS, "2025-11-01")

@@ -27,6 +27,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     Step,
     client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -313,6 +314,6 @@ class TestInfo:
     ) -> None:
         first = ok({"value": [event("Waiting")], "nextLink": "/more"})
         second = ok({"value": [event("Approved", name=B, type="UpgradeAutoOSScheduling")], "nextLink": None})
-        with ScriptedArm(first, second) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(first, second) as (_arm, client):
             found = list_events(client, "shop", "web", **filters)
         assert [one["name"] for one in found] == names

@@ -23,10 +23,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
     VERSION,
-    FakeTime,
     ScriptedArm,
     Step,
-    client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -62,7 +61,7 @@ def desired(*hooks: dict[str, Any], **more: Any) -> DesiredHooks:
 
 
 def run(*script: Step, wanted: DesiredHooks, **more: Any) -> tuple[ScriptedArm, HooksChange]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (arm, client):
         return arm, set_hooks(client, "shop", "web", wanted, **more)
 
 
@@ -233,7 +232,7 @@ def test_given_a_set_then_what_keeps_azure_from_ever_asking_is_named(
 
 
 def test_given_a_set_when_it_is_read_then_hooks_of_all_types_are_reported() -> None:
-    with ScriptedArm(web(NEWER, hook())) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(web(NEWER, hook())) as (arm, client):
         found = read_hooks(client, "shop", "web")
     assert arm.lines == [READ]
     assert found == {

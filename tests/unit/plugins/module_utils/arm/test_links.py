@@ -25,9 +25,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.url import parse_url
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     FakeTime,
-    ScriptedArm,
     Step,
-    client_of,
+    dialogue,
     ok,
 )
 from azure.core.exceptions import AzureError
@@ -97,18 +96,14 @@ def test_given_any_link_when_it_is_followed_then_to_the_host_that_was_judged_whi
 
 @pytest.mark.parametrize("link", MALFORMED)
 def test_given_a_next_link_that_is_no_url_then_it_is_refused_in_one_clear_error(link: str) -> None:
-    with (
-        ScriptedArm(ok({"value": [1], "nextLink": link})) as arm,
-        client_of(arm, FakeTime()) as client,
-        refused() as raised,
-    ):
+    with dialogue(ok({"value": [1], "nextLink": link})) as (_arm, client), refused() as raised:
         list(client.list_all("/things", NEEDS))
     assert "hunter2" not in str(raised.value)
 
 
 def test_given_an_id_with_letters_that_no_url_has_then_they_are_escaped_and_nothing_else_is() -> None:
     name = "größe a\\b?c%20d()"
-    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+    with dialogue() as (arm, client):
         arm.expect(ok({"nextLink": arm.url + "/größe?a=b%20c"}), ok({}))
         list(client.list_all("/resourceGroups/" + name, NEEDS))
         targets = [request.target.partition("?api-version")[0] for request in arm.requests]
@@ -117,18 +112,14 @@ def test_given_an_id_with_letters_that_no_url_has_then_they_are_escaped_and_noth
 
 @pytest.mark.parametrize("link", [7, ["https://evil.example"], {"href": "x"}, True])
 def test_given_a_next_link_that_is_no_text_then_it_is_refused_in_one_clear_error(link: Any) -> None:
-    with (
-        ScriptedArm(ok({"value": [1], "nextLink": link})) as arm,
-        client_of(arm, FakeTime()) as client,
-        refused("is no text"),
-    ):
+    with dialogue(ok({"value": [1], "nextLink": link})) as (_arm, client), refused("is no text"):
         list(client.list_all("/things", NEEDS))
 
 
 @pytest.mark.parametrize("header", ["Azure-AsyncOperation", "Location"])
 def test_given_an_operation_at_what_is_no_url_then_it_is_not_polled(header: str) -> None:
     step = Step(202, None, {header: MALFORMED[0]})
-    with ScriptedArm(step) as arm, client_of(arm, FakeTime()) as client, refused():
+    with dialogue(step) as (_arm, client), refused():
         client.post("/thing/do", {}, NEEDS)
 
 
@@ -142,11 +133,7 @@ def test_given_an_operation_at_what_is_no_url_then_it_is_not_polled(header: str)
 )
 def test_given_an_operation_with_a_strange_end_then_there_is_one_clear_error(answer: Any) -> None:
     first = Step(202, None, {"Azure-AsyncOperation": "{base}/operations/1"})
-    with (
-        ScriptedArm(first, ok(answer)) as arm,
-        client_of(arm, FakeTime()) as client,
-        refused("no usable|nothing was sent"),
-    ):
+    with dialogue(first, ok(answer)) as (_arm, client), refused("no usable|nothing was sent"):
         client.post("/thing/do", {}, NEEDS)
 
 
@@ -154,13 +141,13 @@ def test_given_an_operation_with_a_strange_end_then_there_is_one_clear_error(ans
 def test_given_a_challenge_with_strange_claims_then_there_is_one_clear_error(claims: str) -> None:
     challenge = 'Bearer authorization_uri="https://evil\\.example/", error="insufficient_claims", claims="%s"' % claims
     step = Step(401, None, {"WWW-Authenticate": challenge})
-    with ScriptedArm(step) as arm, client_of(arm, FakeTime()) as client, refused("no usable answer"):
+    with dialogue(step) as (_arm, client), refused("no usable answer"):
         client.get("/thing", NEEDS)
 
 
 def test_given_a_sign_in_whose_answer_quotes_the_secret_then_no_error_can_show_it() -> None:
     fields = {"client_secret": "hunter2/=", "client_assertion": "signed"}
-    with ScriptedArm(Step(401, "hunter2%2F%3D signed")) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(Step(401, "hunter2%2F%3D signed")) as (arm, client):
         transport = open_transport(client, verify=True, through_proxy=False, judge=only_in_secret)
         with transport:
             answer = transport.send(HttpRequest("POST", arm.url, data=fields))
@@ -183,7 +170,7 @@ def test_given_an_error_of_the_connection_that_quotes_a_link_then_its_signature_
 def test_given_a_token_endpoint_that_others_could_read_or_misread_then_the_secret_is_not_sent_there(
     endpoint: str,
 ) -> None:
-    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+    with dialogue() as (_arm, client):
         transport = open_transport(client, verify=True, through_proxy=False, judge=only_in_secret)
         with transport, refused():
             transport.send(HttpRequest("POST", endpoint, data={"client_secret": "hunter2"}))

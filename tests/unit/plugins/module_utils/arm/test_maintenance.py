@@ -21,10 +21,9 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     GROUP,
     SUBSCRIPTION,
     VERSION,
-    FakeTime,
     ScriptedArm,
     Step,
-    client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -48,7 +47,7 @@ def view(**status: Any) -> Step:
 
 
 def run(act: Any, *script: Step, target: Target = Target("shop", "db"), **options: Any) -> tuple[Any, ScriptedArm]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (arm, client):
         return act(client, target, **options), arm
 
 
@@ -148,7 +147,7 @@ class TestWindows:
         ]
         instances = [{"id": INSTANCE, "name": "web_1", **planned}, {"id": "2", "name": "web_2"}]
         script = [ok({"value": rows}) for rows in (vms, sets, instances)]
-        with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(*script) as (arm, client):
             found = list_windows(client, group)
         assert [one["name"] for one in found] == ["db", *([] if group else ["other"]), "web_1"]
         everything = "/subscriptions/%s/providers/Microsoft.Compute" % SUBSCRIPTION
@@ -163,7 +162,7 @@ class TestWindows:
 class TestTarget:
     def test_given_the_id_of_an_instance_then_its_name_is_that_of_events(self) -> None:
         target = read_target({"id": INSTANCE + "/"})
-        with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+        with dialogue() as (_arm, client):
             assert (target.path(client), target.vm_name(client), target.in_set) == (INSTANCE, "web_1", True)
             assert read_target({"id": VM}).vm_name(client) == "db"
 

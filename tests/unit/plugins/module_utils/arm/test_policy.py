@@ -31,6 +31,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     Step,
     client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -319,7 +320,7 @@ def test_given_invalid_options_then_they_are_refused(options: dict[str, Any], me
 
 
 def described(*script: Step, **options: Any) -> tuple[ScriptedArm, list[dict[str, Any]]]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (arm, client):
         return arm, describe_all(client, **options)
 
 

@@ -12,9 +12,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
     GROUP,
-    FakeTime,
-    ScriptedArm,
-    client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -62,7 +60,7 @@ def test_given_vms_of_one_group_and_instances_of_one_set_when_asked_then_each_li
     of_set = {"value": [interface(INSTANCE, BALANCER + "app")]}
 
     none = ok({"properties": {}})
-    with ScriptedArm(ok(listed), ok(of_set), none, none, none) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(ok(listed), ok(of_set), none, none, none) as (_arm, client):
         found = find_pools(client, [*WEB, INSTANCE])
 
     assert found.of_vms == [[BALANCER + "web", BALANCER + "all"], [GATEWAY + "web"], [], [BALANCER + "app"]]
@@ -80,7 +78,7 @@ def test_given_a_vm_that_was_not_asked_for_when_it_is_in_a_pool_of_one_that_was_
 
     running = ok({"statuses": [{"code": "ProvisioningState/succeeded"}, {"code": "PowerState/running"}]})
     pool = {"properties": {"loadBalancerBackendAddresses": [entry(0, "Down"), entry(1)]}}
-    with ScriptedArm(ok(listed), running, ok(pool)) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(ok(listed), running, ok(pool)) as (_arm, client):
         assert find_pools(client, WEB[:1]) == (
             [[BALANCER + "web"]],
             {BALANCER + "web": WEB[:2]},
@@ -106,7 +104,7 @@ def test_given_a_member_that_was_not_asked_for_when_it_gets_no_connections_then_
     listed = {"value": [interface(WEB[0], BALANCER + "web", number=0), interface(WEB[1], BALANCER + "web", number=1)]}
     view = ok({"statuses": [{"code": f"PowerState/{power}"}]}) if power else refused(403, "AuthorizationFailed")
     pool = {"properties": {"loadBalancerBackendAddresses": [entry(0), entry(1, state)]}}
-    with ScriptedArm(ok(listed), view, ok(pool)) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(ok(listed), view, ok(pool)) as (_arm, client):
         assert find_pools(client, WEB[:1]).out_of_service == ({BALANCER + "web": [WEB[1]]} if is_out else {})
 
 
@@ -114,7 +112,7 @@ def test_given_a_gateways_pool_and_a_pool_that_is_not_shown_then_their_members_c
     gateway = {"value": [interface(one, gateway=(GATEWAY + "web",)) for one in WEB[:2]]}
     balancer = {"value": [interface(one, BALANCER + "web") for one in WEB[:2]]}
     for listed, answers in ((gateway, [refused(404, "NotFound")]), (balancer, [ok({}), refused(403, "Forbidden")])):
-        with ScriptedArm(ok(listed), *answers) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(ok(listed), *answers) as (_arm, client):
             assert find_pools(client, WEB[:1]).out_of_service == {}
 
 
@@ -123,7 +121,7 @@ def test_given_a_vm_whose_interface_is_in_another_group_when_asked_then_it_is_as
     machine = {"properties": {"networkProfile": {"networkInterfaces": [{"id": nic}]}}}
 
     script = (ok({"value": []}), ok(machine), ok(interface(WEB[0], BALANCER + "web")), refused(403, "Forbidden"))
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (_arm, client):
         assert find_pools(client, WEB[:1]) == ([[BALANCER + "web"]], {BALANCER + "web": WEB[:1]}, {})
 
 

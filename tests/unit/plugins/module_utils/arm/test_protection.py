@@ -20,10 +20,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
     VERSION,
-    FakeTime,
     ScriptedArm,
     Step,
-    client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -42,7 +41,7 @@ def instance(scale_in: bool | None = None, actions: bool | None = None, **more: 
 def run(
     *script: Step, instances: Sequence[str] = ("1",), desired: Mapping[str, bool] | None = None, dry_run: bool = False
 ) -> tuple[ProtectionChange, ScriptedArm]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (arm, client):
         return protect(client, "shop", "web", instances, ACTIONS if desired is None else desired, dry_run), arm
 
 

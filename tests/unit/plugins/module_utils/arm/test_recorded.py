@@ -37,6 +37,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     Step,
     client_of,
+    dialogue,
     ok,
 )
 
@@ -78,13 +79,13 @@ def test_given_the_notification_is_off_when_it_is_turned_off_then_that_is_what_w
 def test_given_a_flexible_set_when_its_repairs_are_suspended_then_the_refusal_of_its_view_is_no_end() -> None:
     (refused,) = played("flexible_set_view")
     found = web(mode="Flexible", automaticRepairsPolicy={"enabled": True})
-    with ScriptedArm(refused, found, Step(200)) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(refused, found, Step(200)) as (_arm, client):
         assert repairs.set_state(client, "shop", "web", repairs.SUSPENDED).before == repairs.UNKNOWN
 
 
 def test_given_a_flexible_set_without_a_profile_when_it_is_turned_on_then_one_link_is_followed_to_its_end() -> None:
     found, written, ended, shown = played("flexible_set_enabled")
-    with ScriptedArm(found, written, ended, shown) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(found, written, ended, shown) as (arm, client):
         change = notify(client, "shop", "api", DesiredState(True, 300), Rollout("none"))
     assert (change.before, change.changed) == (Notifications(), True)
     assert change.after.terminate == Notification(True, 300)
@@ -106,7 +107,7 @@ def test_given_an_instance_is_scaled_in_when_it_is_updated_then_it_is_gone() -> 
 
 def test_given_suspend_is_answered_with_both_links_then_it_is_followed_to_its_end() -> None:
     running = ok({"orchestrationServices": [{"serviceName": "AutomaticRepairs", "serviceState": "Running"}]})
-    with ScriptedArm(running, *played("suspend_repairs")) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(running, *played("suspend_repairs")) as (arm, client):
         change = repairs.set_state(client, "shop", "web", repairs.SUSPENDED)
     assert (change.changed, change.after) == (True, repairs.SUSPENDED)
     assert arm.lines[2:4] == ["GET /operation?p=1", "GET /operation?p=1&monitor=true"]
@@ -114,21 +115,21 @@ def test_given_suspend_is_answered_with_both_links_then_it_is_followed_to_its_en
 
 def test_given_a_spot_instance_when_it_is_evicted_then_no_content_is_the_answer() -> None:
     instance, evicted, _gone = played("eviction")
-    with ScriptedArm(instance, evicted) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(instance, evicted) as (_arm, client):
         eviction.evict(client, Target("shop", "1", "spot"))
 
 
 def test_given_a_hook_is_added_then_it_is_what_the_set_shows_in_the_end() -> None:
     script = played("lifecycle_hook_added")
     hook = {"type": "UpgradeAutoOSScheduling", "wait_duration": "PT8H"}
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (_arm, client):
         change = lifecycle_hooks.set_hooks(client, "shop", "web", lifecycle_hooks.DesiredHooks((hook,)))
     assert (change.before, change.after) == ([], [{**hook, "default_action": "Approve"}])
     assert "Manual" in change.obstacles[0]
 
 
 def test_given_a_set_about_which_nothing_is_asked_then_nothing_is_answered() -> None:
-    with ScriptedArm(*played("lifecycle_hook_events_none")) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*played("lifecycle_hook_events_none")) as (_arm, client):
         change = lifecycle_hook_events.answer_event(
             client, "shop", "web", None, lifecycle_hook_events.EventAnswer(lifecycle_hook_events.APPROVED)
         )
@@ -156,14 +157,14 @@ def test_given_the_limit_of_the_subscription_is_reached_then_it_waits_for_retry_
 def test_given_a_list_of_flexible_sets_with_and_without_a_model_then_all_are_described_and_nothing_else_is_asked() -> (
     None
 ):
-    with ScriptedArm(*played("flexible_sets_listed")) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*played("flexible_sets_listed")) as (_arm, client):
         api, bare = describe_all(client, "shop", None, False)
     assert (api["name"], api["terminate_notification"]["enabled"], api["error"]) == ("api", True, None)
     assert (bare["name"], bare["has_model"], bare["error"]) == ("bare", False, None)
 
 
 def test_given_an_operation_is_followed_by_azure_async_operation_alone_then_it_is_followed_to_its_end() -> None:
-    with ScriptedArm(*played("operation_alone")) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*played("operation_alone")) as (arm, client):
         redeploy(client, Target("shop", "db"))
     assert arm.lines[1:] == ["GET /operation?p=1"]
 
@@ -171,7 +172,7 @@ def test_given_an_operation_is_followed_by_azure_async_operation_alone_then_it_i
 def test_given_an_operation_is_followed_by_location_alone_then_its_result_is_what_is_read_there() -> None:
     gate = "/subscriptions/%s/resourceGroups/shop/providers/Microsoft.Network/applicationGateways/gate" % SUBSCRIPTION
     record = {"kind": "address", "pool": gate + "/backendAddressPools/apps", "entry": {"ipAddress": "10.0.0.4"}}
-    with ScriptedArm(*played("location_alone")) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*played("location_alone")) as (arm, client):
         still = gateway._wait(gateway._Gateways(client), [record], out=False, seconds=60)
     assert arm.lines[1:] == ["GET /operation?p=1"]
     assert still == []

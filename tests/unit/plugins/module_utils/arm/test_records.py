@@ -28,10 +28,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.repairs i
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
-    FakeTime,
     ScriptedArm,
     Step,
-    client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -76,12 +75,12 @@ def view(state: str) -> Step:
 
 
 def suspend(record: Record, *script: Step, dry_run: bool = False) -> tuple[RepairsChange, list[str]]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (arm, client):
         return suspend_recorded(client, "shop", "web", record, dry_run), methods_of(arm)
 
 
 def resume(record: Record, *script: Step, **options: Any) -> tuple[RepairsChange | None, list[str]]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (arm, client):
         return resume_recorded(client, record, **options), methods_of(arm)
 
 
@@ -152,7 +151,7 @@ def instance(is_protected: bool) -> Step:
 
 
 def guard(record: Record, *script: Step, dry_run: bool = False) -> tuple[ProtectionChange, list[str]]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (arm, client):
         return protect(client, "shop", "web", ["1"], {"scale_set_actions": True}, dry_run, record), methods_of(arm)
 
 
@@ -163,7 +162,7 @@ def test_given_an_instance_when_it_was_protected_for_a_machine_then_that_is_undo
     assert [json.loads(line)[1:] for line in files(tmp_path).values()] == [["shop", "web", "1"]]
 
     record = keep("instance_protection", "has another name", ONE)
-    with ScriptedArm(instance(True), instance(False)) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(instance(True), instance(False)) as (arm, client):
         change = unprotect_recorded(client, record)
 
     assert change is not None
@@ -177,7 +176,7 @@ def test_given_an_instance_that_is_protected_when_a_machine_leaves_and_returns_t
     record = keep("instance_protection")
     change, methods = guard(record, instance(True))
     assert (change.changed, methods, record.lines) == (False, ["GET"], [])
-    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+    with dialogue() as (_arm, client):
         assert unprotect_recorded(client, record) is None
 
 
@@ -214,7 +213,7 @@ def test_given_a_record_that_is_none_when_a_machine_returns_then_nothing_is_sent
     (tmp_path / "kept").mkdir(mode=0o700)
     (tmp_path / "kept" / f"instance_protection_web_1_{ONE}.json").write_text(content)
     (tmp_path / "kept").chmod(mode)
-    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client, pytest.raises(OptionError, match=message):
+    with dialogue() as (_arm, client), pytest.raises(OptionError, match=message):
         unprotect_recorded(client, keep("instance_protection"))
 
 

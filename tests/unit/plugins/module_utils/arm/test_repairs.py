@@ -26,6 +26,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     Step,
     client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -143,7 +144,7 @@ def test_given_a_permission_is_missing_then_the_error_names_the_role() -> None:
 def described(policy: Any, probe: str | None, *script: Step) -> Any:
     network = {"healthProbe": {"id": probe}} if probe else {}
     properties = {"automaticRepairsPolicy": policy, "virtualMachineProfile": {"networkProfile": network}}
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (_arm, client):
         return describe(client, {"id": SET, "name": "web", "properties": properties})
 
 

@@ -19,10 +19,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.approval import Mandate, judge
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    FakeTime,
-    ScriptedArm,
     Step,
-    client_of,
+    dialogue,
     ok,
 )
 
@@ -43,7 +41,7 @@ def test_given_a_row_that_cannot_be_read_then_it_is_listed_as_unreadable_beside_
     name: str, value: Any
 ) -> None:
     page = ok({"data": [row("A"), row("B", **{name: value}), row("C")]})
-    with ScriptedArm(page) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(page) as (_arm, client):
         found = list_events(client, [])
 
     assert [one.event.event_status for one in found] == ["Scheduled", "Unreadable", "Scheduled"]
@@ -52,7 +50,7 @@ def test_given_a_row_that_cannot_be_read_then_it_is_listed_as_unreadable_beside_
 
 def test_given_a_row_of_unknown_machines_then_it_is_shown_whoever_is_asked_about_and_not_approved() -> None:
     page = ok({"data": [row("A"), row("B", Resources="db"), row("C", Resources=["other"])]})
-    with ScriptedArm(page) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(page) as (_arm, client):
         chosen = choose(list_events(client, []), Selection(), [read_reference("db")])
 
     assert [one.event.event_id for one in chosen] == ["A", "B"]
@@ -65,11 +63,7 @@ def test_given_a_row_of_unknown_machines_then_it_is_shown_whoever_is_asked_about
 
 def test_given_rows_that_azure_leaves_out_then_nobody_takes_them_for_none() -> None:
     page = ok({"data": [row("A")], "resultTruncated": "true"})
-    with (
-        ScriptedArm(page) as arm,
-        client_of(arm, FakeTime()) as client,
-        pytest.raises(ArmError, match="returned only a part of the rows"),
-    ):
+    with dialogue(page) as (_arm, client), pytest.raises(ArmError, match="returned only a part of the rows"):
         list_events(client, [])
 
 
@@ -78,7 +72,7 @@ def test_given_a_management_group_then_all_pages_of_its_subscriptions_are_read()
         ok({"data": [{"id": "/subscriptions/a", "subscriptionId": "a"}], "$skipToken": "more"}),
         ok({"data": [{"id": "/subscriptions/b", "subscriptionId": "b"}]}),
     )
-    with ScriptedArm(*pages) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*pages) as (arm, client):
         assert subscriptions_of(client, Places((), "shop")) == ["a", "b"]
     first, second = (json.loads(body) for body in arm.sent("POST"))
     assert first == {"managementGroups": ["shop"], "query": first["query"]}
@@ -87,15 +81,14 @@ def test_given_a_management_group_then_all_pages_of_its_subscriptions_are_read()
 
 
 def test_given_no_management_group_then_nobody_is_asked() -> None:
-    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+    with dialogue() as (_arm, client):
         assert subscriptions_of(client, Places(("a",))) == ["a"]
         assert subscriptions_of(client, Places()) == []
 
 
 def test_given_a_management_group_without_subscriptions_then_that_does_not_mean_all_of_them() -> None:
     with (
-        ScriptedArm(ok({"data": []})) as arm,
-        client_of(arm, FakeTime()) as client,
+        dialogue(ok({"data": []})) as (_arm, client),
         pytest.raises(ArmError, match=r"shows no subscription below 'shop'.* the role Reader on it"),
     ):
         subscriptions_of(client, Places((), "shop"))
@@ -105,8 +98,7 @@ def test_given_a_management_group_that_may_not_be_seen_then_the_error_quotes_azu
     details = [{"code": "AccessDenied", "message": "The user might not have enough permission."}]
     denied = Step(403, {"error": {"code": "AccessDenied", "message": "For support: …", "details": details}})
     with (
-        ScriptedArm(denied) as arm,
-        client_of(arm, FakeTime()) as client,
+        dialogue(denied) as (_arm, client),
         pytest.raises(ArmError, match=r"403 AccessDenied: .*The user might not have enough permission.* role Reader"),
     ):
         subscriptions_of(client, Places((), "shop"))

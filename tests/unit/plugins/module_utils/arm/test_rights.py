@@ -29,9 +29,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rights im
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    FakeTime,
-    ScriptedArm,
-    client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -247,11 +245,7 @@ def test_given_a_sign_in_without_a_client_then_the_command_says_who_is_meant(sou
 
 
 def test_given_nobody_who_answers_then_it_is_an_error() -> None:
-    with (
-        ScriptedArm(refused(401, "InvalidAuthenticationToken")) as arm,
-        client_of(arm, FakeTime()) as client,
-        pytest.raises(ArmError, match="401"),
-    ):
+    with dialogue(refused(401, "InvalidAuthenticationToken")) as (_arm, client), pytest.raises(ArmError, match="401"):
         inspect(client, [read_scope(PLACE)])
 
 
@@ -259,7 +253,7 @@ def test_given_permissions_in_pages_then_all_of_them_count() -> None:
     following = {"value": [{"actions": ["Microsoft.Compute/*"], "notActions": []}]}
     path = PLACE + "/providers/Microsoft.Authorization/permissions?page=2"
     script = [ok({"value": [], "nextLink": path}), ok(following), *[refused(403, "Nothing")] * 4]
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (_arm, client):
         assert the(inspect(client, [read_scope(PLACE)]), "right to read").state == "ok"
 
 

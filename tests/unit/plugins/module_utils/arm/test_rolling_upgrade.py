@@ -30,6 +30,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     Step,
     client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -343,10 +344,7 @@ class TestInfo:
                 "targetImageReference": {"offer": "ubuntu"},
             }
         }
-        with (
-            ScriptedArm(scale_set(), ok({"value": [past]}), upgrade("RollingForward")) as arm,
-            client_of(arm, FakeTime()) as client,
-        ):
+        with dialogue(scale_set(), ok({"value": [past]}), upgrade("RollingForward")) as (arm, client):
             found = describe(client, "shop", "web")
         assert arm.lines == [GET, HISTORY, LATEST]
         assert found["id"] == SET
@@ -377,6 +375,6 @@ class TestInfo:
         ]
 
     def test_given_none_ever_then_there_is_none(self) -> None:
-        with ScriptedArm(scale_set(), ok({"value": []}), NEVER) as arm, client_of(arm, FakeTime()) as client:
+        with dialogue(scale_set(), ok({"value": []}), NEVER) as (_arm, client):
             found = describe(client, "shop", "web")
         assert (found["upgrade"], found["os_upgrade_history"]) == (None, [])

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import MOST_EDITS, ArmClient
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import MOST_EDITS
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
     ArmError,
     Changed,
@@ -39,6 +38,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     Step,
     client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -147,17 +147,10 @@ def instance(number: int, latest: bool, provisioning: str = "Succeeded", power: 
     }
 
 
-@contextmanager
-def dialogue(*script: Step, timeout: float = 600) -> Iterator[tuple[ScriptedArm, ArmClient, FakeTime]]:
-    time = FakeTime()
-    with ScriptedArm(*script) as arm, client_of(arm, time, timeout) as client:
-        yield arm, client, time
-
-
 def run(
     script: Sequence[Step], desired: DesiredState = TEN_MINUTES, rollout: Rollout = Rollout(), **options: Any
 ) -> tuple[ScriptedArm, ScaleSetChange]:
-    with dialogue(*script) as (arm, client, _unused):
+    with dialogue(*script) as (arm, client):
         return arm, notify(client, "shop", "web", desired, rollout, **options)
 
 
@@ -249,16 +242,14 @@ def test_given_another_client_was_faster_then_it_is_read_and_decided_again() -> 
 
 def test_given_another_client_is_always_faster_then_it_gives_up_and_the_error_quotes_azure() -> None:
     script = [ok(scale_set()), refused(412, "PreconditionFailed", "not that one")] * MOST_EDITS
-    with (
-        dialogue(*script) as (_unused, client, _time),
-        pytest.raises(Changed, match="412 PreconditionFailed: not that one"),
-    ):
+    with dialogue(*script) as (_arm, client), pytest.raises(Changed, match="412 PreconditionFailed: not that one"):
         notify(client, "shop", "web", TEN_MINUTES)
 
 
 def test_given_the_operation_never_ends_then_the_time_limit_does() -> None:
     script = [ok(scale_set()), accepted()] + [in_progress(Retry_After="40")] * 3
-    with dialogue(*script, timeout=100) as (_unused, client, time), pytest.raises(OutOfTime) as error:
+    time = FakeTime()
+    with dialogue(*script, timeout=100, time=time) as (_arm, client), pytest.raises(OutOfTime) as error:
         notify(client, "shop", "web", TEN_MINUTES)
     assert "PATCH" in str(error.value)
     assert "within 100 s" in str(error.value)
@@ -275,7 +266,7 @@ def test_given_wait_is_false_then_the_operation_is_not_followed() -> None:
 
 def test_given_azure_shows_something_else_afterwards_then_that_is_an_error() -> None:
     with (
-        dialogue(ok(scale_set()), accepted(), ended(), ok(scale_set(False))) as (_unused, client, _time),
+        dialogue(ok(scale_set()), accepted(), ended(), ok(scale_set(False))) as (_arm, client),
         pytest.raises(Unfinished, match="accepted the change of web, but then shows") as error,
     ):
         notify(client, "shop", "web", TEN_MINUTES)
@@ -284,7 +275,7 @@ def test_given_azure_shows_something_else_afterwards_then_that_is_an_error() -> 
 
 def test_given_there_is_no_such_scale_set_then_the_error_says_what_to_check() -> None:
     with (
-        dialogue(refused(404, "ResourceNotFound", "no web here")) as (_unused, client, _time),
+        dialogue(refused(404, "ResourceNotFound", "no web here")) as (_arm, client),
         pytest.raises(NotFound, match=r"404 ResourceNotFound: no web here\. Check the names, resource_group and"),
     ):
         notify(client, "shop", "web", TEN_MINUTES)
@@ -301,7 +292,7 @@ def test_given_a_permission_is_missing_then_the_error_names_the_role_that_grants
     script: list[Step], action: str, role: str
 ) -> None:
     forbidden = refused(403, "AuthorizationFailed", "the client 'x'")
-    with dialogue(*script, forbidden) as (_unused, client, _time), pytest.raises(ArmError) as error:
+    with dialogue(*script, forbidden) as (_arm, client), pytest.raises(ArmError) as error:
         notify(client, "shop", "web", TEN_MINUTES)
     assert "lacks the permission Microsoft.Compute/%s" % action in str(error.value)
     assert "The role %s grants it" % role in str(error.value)
@@ -310,7 +301,7 @@ def test_given_a_permission_is_missing_then_the_error_names_the_role_that_grants
 def test_given_a_flexible_set_without_a_model_then_the_error_leads_to_its_vms() -> None:
     resource = scale_set()
     del resource["properties"]["virtualMachineProfile"]
-    with dialogue(ok(resource)) as (_unused, client, _time), pytest.raises(ArmError, match="vm_terminate_notification"):
+    with dialogue(ok(resource)) as (_arm, client), pytest.raises(ArmError, match="vm_terminate_notification"):
         notify(client, "shop", "web", TEN_MINUTES)
 
 
@@ -422,7 +413,9 @@ class TestManualPolicy:
 
     def test_given_another_operation_holds_the_set_then_the_same_batch_is_tried_after_a_while(self) -> None:
         busy = [refused(409, "AnotherOperationInProgress"), instances(False)]
-        with dialogue(*by_hand(instances(False), *busy, *busy, Step(200), instances(True))) as (arm, client, time):
+        time = FakeTime()
+        script = by_hand(instances(False), *busy, *busy, Step(200), instances(True))
+        with dialogue(*script, time=time) as (arm, client):
             outcome = notify(client, "shop", "web", TEN_MINUTES, OUTDATED)
         assert arm.sent("POST") == [b'{"instanceIds":["0"]}'] * 3
         assert time.slept == [5.0, 5.0]
@@ -440,7 +433,8 @@ class TestManualPolicy:
 
     def test_given_too_many_are_out_of_service_then_it_waits_until_some_are_back(self) -> None:
         script = by_hand(self.FAILED_SET, instances(True, False), Step(200), instances(True, True))
-        with dialogue(*script) as (arm, client, time):
+        time = FakeTime()
+        with dialogue(*script, time=time) as (arm, client):
             notify(client, "shop", "web", TEN_MINUTES, ONE_BY_ONE)
         assert arm.lines == [GET, INSTANCES, INSTANCES_WITH_STATE, INSTANCES_WITH_STATE, UPGRADE, INSTANCES_WITH_STATE]
         assert time.slept == [5.0]
@@ -454,7 +448,8 @@ class TestAutomaticPolicy:
     AUTOMATIC = ok(scale_set(True, "PT10M", mode="Automatic"))
 
     def test_given_azure_updates_then_it_waits_and_sends_nothing(self) -> None:
-        with dialogue(self.AUTOMATIC, instances(False, True), instances(True, True)) as (arm, client, time):
+        time = FakeTime()
+        with dialogue(self.AUTOMATIC, instances(False, True), instances(True, True), time=time) as (arm, client):
             outcome = notify(client, "shop", "web", TEN_MINUTES, Rollout("all"))
         assert arm.lines == [GET, INSTANCES, INSTANCES]
         assert time.slept == [5.0]
@@ -505,7 +500,7 @@ class TestRollingPolicy:
 class TestInfo:
     def test_given_there_is_no_such_group_then_that_is_not_an_empty_list(self) -> None:
         with (
-            dialogue(refused(404, "ResourceGroupNotFound")) as (_unused, client, _time),
+            dialogue(refused(404, "ResourceGroupNotFound")) as (_arm, client),
             pytest.raises(NotFound, match="404 ResourceGroupNotFound"),
         ):
             describe_all(client, "shop")
@@ -513,13 +508,13 @@ class TestInfo:
     def test_given_instances_may_not_be_read_then_the_error_names_the_role_that_grants_it(self) -> None:
         needs = "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read here. The role Reader"
         with (
-            dialogue(ON, refused(403, "AuthorizationFailed")) as (_unused, client, _time),
+            dialogue(ON, refused(403, "AuthorizationFailed")) as (_arm, client),
             pytest.raises(ArmError, match="lacks the permission " + needs),
         ):
             describe_all(client, "shop", "web")
 
     def test_given_one_set_then_it_says_what_a_terminate_would_get_on_each_instance(self) -> None:
-        with dialogue(ON, instances(True, False)) as (arm, client, _time):
+        with dialogue(ON, instances(True, False)) as (arm, client):
             (found,) = describe_all(client, "shop", "web")
         assert arm.lines == [GET, INSTANCES]
         assert found["terminate_notification"] == {"enabled": True, "not_before_timeout": "PT10M"}
@@ -539,7 +534,7 @@ class TestInfo:
         own["properties"]["scheduledEventsProfile"] = {
             "terminateNotificationProfile": {"enable": True, "notBeforeTimeout": "PT7M"}
         }
-        with dialogue(ON, ok({"value": [own]})) as (_unused, client, _time):
+        with dialogue(ON, ok({"value": [own]})) as (_arm, client):
             (found,) = describe_all(client, "shop", "web")
         assert found["instances"][0]["terminate"] == {"announced": True, "not_before_timeout": "PT7M", "reason": None}
 
@@ -547,7 +542,7 @@ class TestInfo:
         resource = scale_set(True, priority="Spot")
         resource["properties"]["virtualMachineProfile"]["evictionPolicy"] = "Delete"
         resource["properties"]["spotRestorePolicy"] = {"enabled": True, "restoreTimeout": "PT1H"}
-        with dialogue(ok(resource), instances(True)) as (_unused, client, _time):
+        with dialogue(ok(resource), instances(True)) as (_arm, client):
             (found,) = describe_all(client, "shop", "web")
         assert (found["priority"], found["eviction_policy"], found["can_announce"]) == ("Spot", "Delete", False)
         assert found["spot_restore_policy"] == {"enabled": True, "restore_timeout": "PT1H"}
@@ -555,7 +550,7 @@ class TestInfo:
         assert (one["priority"], one["eviction_policy"]) == ("Spot", "Delete")
 
     def test_given_a_regular_set_then_there_is_nothing_to_evict_and_a_deletion_can_be_announced(self) -> None:
-        with dialogue(ok(scale_set(True)), instances(True)) as (_unused, client, _time):
+        with dialogue(ok(scale_set(True)), instances(True)) as (_arm, client):
             (found,) = describe_all(client, "shop", "web")
         assert (found["priority"], found["eviction_policy"], found["can_announce"]) == ("Regular", None, True)
         assert found["spot_restore_policy"] is None
@@ -569,7 +564,7 @@ class TestInfo:
         ],
     )
     def test_given_no_name_then_all_of_the_group_or_subscription_are_read(self, group: str | None, path: str) -> None:
-        with dialogue(ok({"value": [scale_set(), scale_set(True)]})) as (arm, client, _time):
+        with dialogue(ok({"value": [scale_set(), scale_set(True)]})) as (arm, client):
             found = describe_all(client, group, None, with_instances=False)
         assert arm.lines == ["GET %s%s" % (path, VERSION)]
         assert [one["terminate_notification"]["enabled"] for one in found] == [False, True]
@@ -577,7 +572,7 @@ class TestInfo:
 
     def test_given_subscriptions_then_the_sets_of_each_are_read(self) -> None:
         others = ["5b2f6a3c-1111-4c4d-9a51-00000000000%d" % number for number in (2, 3)]
-        with dialogue(ok({"value": [scale_set()]}), ok({"value": []})) as (arm, client, _time):
+        with dialogue(ok({"value": [scale_set()]}), ok({"value": []})) as (arm, client):
             found = describe_all(client, "shop", None, False, others)
         group = "/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets"
         assert arm.lines == ["GET /subscriptions/%s%s%s" % (one, group, VERSION) for one in others]
@@ -588,14 +583,14 @@ class TestInfo:
     def test_given_a_flexible_set_with_repairs_then_its_view_is_not_asked_for_and_the_state_is_unknown(self) -> None:
         policy = {"enabled": True, "gracePeriod": "PT10M"}
         rows = [flexible(automaticRepairsPolicy=policy), scale_set()]
-        with dialogue(ok({"value": rows})) as (_arm, client, _time):
+        with dialogue(ok({"value": rows})) as (_arm, client):
             first, second = describe_all(client, "shop", None, False)
         assert (first["error"], first["automatic_repairs"]["state"]) == (None, "unknown")
         assert (second["error"], second["automatic_repairs"]["state"]) == (None, "off")
 
     def test_given_one_set_that_cannot_be_read_then_it_carries_its_error_and_the_others_are_reported(self) -> None:
         rows = {"value": [scale_set(), scale_set(True)]}
-        with dialogue(ok(rows), refused(400, "BadRequest", "broken"), instances(True)) as (_arm, client, _time):
+        with dialogue(ok(rows), refused(400, "BadRequest", "broken"), instances(True)) as (_arm, client):
             broken, sound = describe_all(client, "shop")
         assert "400 BadRequest: broken" in broken["error"]
         assert (broken["name"], broken["terminate_notification"]["enabled"]) == ("web", False)
@@ -604,7 +599,7 @@ class TestInfo:
 
     def test_given_the_set_that_was_named_cannot_be_read_then_that_is_an_error(self) -> None:
         with (
-            dialogue(ok(scale_set()), self.REFUSED) as (_arm, client, _time),
+            dialogue(ok(scale_set()), self.REFUSED) as (_arm, client),
             pytest.raises(ArmError, match="OperationNotAllowed"),
         ):
             describe_all(client, "shop", "web")
@@ -625,7 +620,7 @@ class TestInfo:
         self, tags: dict[str, Any], count: int
     ) -> None:
         rows = [{**scale_set(), "tags": {"Team": "shop", "tier": "1"}}, {**scale_set(), "tags": {"team": "other"}}]
-        with dialogue(ok({"value": rows})) as (_arm, client, _time):
+        with dialogue(ok({"value": rows})) as (_arm, client):
             assert len(describe_all(client, "shop", None, False, tags=tags)) == count
 
 
@@ -663,7 +658,7 @@ MIX = {"baseRegularPriorityCount": 1, "regularPriorityPercentageAboveBase": 50}
 class TestFlexible:
     def test_given_members_then_each_is_reported_what_its_own_profile_says(self) -> None:
         vms = members(member("web_a"), member("web_b", "PT7M"), member("web_c", enable=False), member("web_d", None))
-        with dialogue(ok(flexible()), vms) as (arm, client, _time):
+        with dialogue(ok(flexible()), vms) as (arm, client):
             (found,) = describe_all(client, "shop", "web")
         assert arm.lines == [GET, MEMBERS]
         assert [(one["instance_id"], one["terminate"]["announced"]) for one in found["instances"]] == [
@@ -678,7 +673,7 @@ class TestFlexible:
     def test_given_a_mixed_set_then_only_its_spot_members_get_no_notice(self) -> None:
         resource = flexible(priority="Spot", priorityMixPolicy=MIX)
         vms = members(member("web_a", priority="Regular"), member("web_b", priority="Spot"), member("web_c"))
-        with dialogue(ok(resource), vms) as (_unused, client, _time):
+        with dialogue(ok(resource), vms) as (_arm, client):
             (found,) = describe_all(client, "shop", "web")
         assert [one["terminate"]["announced"] for one in found["instances"]] == [True, False, True]
         assert found["outdated_instances"] == []
@@ -710,7 +705,7 @@ class TestFlexible:
     def test_given_a_set_without_a_model_then_no_member_lags_behind_it(self) -> None:
         resource = flexible()
         del resource["properties"]["virtualMachineProfile"]
-        with dialogue(ok(resource), members(member("web_a"), member("web_b", None))) as (_unused, client, _time):
+        with dialogue(ok(resource), members(member("web_a"), member("web_b", None))) as (_arm, client):
             (found,) = describe_all(client, "shop", "web")
         assert found["outdated_instances"] == []
         assert [one["terminate"]["announced"] for one in found["instances"]] == [True, False]
@@ -720,7 +715,7 @@ class TestFlexible:
         profile = resource["properties"]["virtualMachineProfile"]["scheduledEventsProfile"]
         profile["terminateNotificationProfile"]["enable"] = False
         vms = members(member("web_a", None), member("web_b", "PT5M", enable=False))
-        with dialogue(ok(resource), vms) as (_unused, client, _time):
+        with dialogue(ok(resource), vms) as (_arm, client):
             (found,) = describe_all(client, "shop", "web")
         assert found["outdated_instances"] == []
 
@@ -760,7 +755,7 @@ class TestProtected:
         assert (outcome.updated, outcome.protected) == (("web_1",), ())
 
     def test_given_info_then_it_is_named(self) -> None:
-        with dialogue(ON, self.behind()) as (_unused, client, _time):
+        with dialogue(ON, self.behind()) as (_arm, client):
             (found,) = describe_all(client, "shop", "web")
         assert found["protected_instances"] == ["web_1"]
 
@@ -797,6 +792,6 @@ def test_given_no_subscription_and_no_right_to_list_them_then_it_asks_for_one(st
 
 
 def test_given_names_with_special_characters_then_they_are_escaped() -> None:
-    with dialogue(ON) as (arm, client, _time):
+    with dialogue(ON) as (arm, client):
         notify(client, "shop (1)", "web", TEN_MINUTES)
     assert arm.lines == [GET.replace(GROUP, GROUP + "%20%281%29")]

@@ -13,10 +13,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.update_ru
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     GROUP,
-    FakeTime,
     ScriptedArm,
     Step,
-    client_of,
+    dialogue,
     ok,
     refused,
 )
@@ -30,7 +29,7 @@ CANCELLED = ok({"id": RUN.lower(), "name": "patches", "properties": {"status": "
 
 
 def run(*script: Step, run_id: str = RUN, dry_run: bool = False) -> tuple[Any, ScriptedArm]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+    with dialogue(*script) as (arm, client):
         return cancel(client, run_id, dry_run), arm
 
 
