@@ -1,19 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Events at an instant of our own."""
+"""Events at an instant of our own: functions, not fixtures, for they hold nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
-import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 
 NOW = datetime(2026, 9, 19, 18, 0, tzinfo=UTC).timestamp()
 
 
-def make_event(
+def event(
     event_type: str = "Reboot",
     resources: tuple[str, ...] = ("vm_0",),
     notice: float | None = 900,
@@ -30,15 +28,3 @@ def make_event(
         duration_in_seconds=duration,
         not_before=None if notice is None or status != "Scheduled" else datetime.fromtimestamp(NOW + notice, UTC),
     )
-
-
-@pytest.fixture
-def event() -> Callable[..., Event]:
-    """`make_event`."""
-    return make_event
-
-
-@pytest.fixture
-def now() -> float:
-    """The instant that the events are made for."""
-    return NOW

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.chains import chain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, out, summary
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
@@ -21,9 +20,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     begin_turn,
 )
 
+from .conftest import NOW, event
 from .test_run import Killed, World, _lost, disturbed, end_leases
-
-MakeEvent = Callable[..., Event]
 
 
 class Rounds:
@@ -80,7 +78,7 @@ class Rounds:
 
 
 @pytest.fixture
-def make_world(event: MakeEvent, now: float) -> Callable[[], World]:
+def make_world() -> Callable[[], World]:
     """Four hosts, each with an event of its own, of which one is deleted."""
     types = ("Reboot", "Redeploy", "Freeze", "Reboot")
 
@@ -89,7 +87,7 @@ def make_world(event: MakeEvent, now: float) -> Callable[[], World]:
             event(kind, (f"vm_{number}",), event_id=f"e{number}", notice=3000 + 100 * number)
             for number, kind in enumerate(types)
         ]
-        return World(now, 4, events)
+        return World(NOW, 4, events)
 
     return make
 
@@ -111,10 +109,8 @@ def test_given_events_of_one_host_each_when_handled_then_each_batch_takes_two_ro
         assert result.timeline[0].at == result.timeline[1].at
 
 
-def test_given_a_shared_event_when_handled_then_no_host_claims_an_approval_before_the_others_are_ready(
-    event: MakeEvent, now: float
-) -> None:
-    world = World(now, 4, [event(resources=("vm_0", "vm_1"), event_id="shared", notice=3000)])
+def test_given_a_shared_event_when_handled_then_no_host_claims_an_approval_before_the_others_are_ready() -> None:
+    world = World(NOW, 4, [event(resources=("vm_0", "vm_1"), event_id="shared", notice=3000)])
     world.machines["h1"].breaks_at = {Step.STOP}
     rounds = Rounds(world)
 
@@ -164,25 +160,23 @@ def test_given_a_run_that_is_disturbed_at_any_order_when_another_follows_then_al
         assert len(world.approvals) == len(set(world.approvals)), (disturb, at)
 
 
-def test_given_a_drain_in_the_round_of_its_lease_when_shown_then_the_operator_sees_it_while_it_lasts(
-    event: MakeEvent, now: float
-) -> None:
-    world = World(now, 3, [event(resources=("vm_0",), event_id="E", notice=3000)])
-    planned = begin([world.read(name, "run") for name in world.machines], world.policy, now)
-    run, orders, _longest = chain(*advance(planned, [], now), now)
+def test_given_a_drain_in_the_round_of_its_lease_when_shown_then_the_operator_sees_it_while_it_lasts() -> None:
+    world = World(NOW, 3, [event(resources=("vm_0",), event_id="E", notice=3000)])
+    planned = begin([world.read(name, "run") for name in world.machines], world.policy, NOW)
+    run, orders, _longest = chain(*advance(planned, [], NOW), NOW)
     (order,) = orders
-    shown = (changes(planned, run, now), summary(run), out(run))
+    shown = (changes(planned, run, NOW), summary(run), out(run))
     done = [
         OrderReport("h0", Step.LEASE),
         OrderReport("h0", Step.DRAIN, listed=world.listed("h0"), link=1),
     ]
-    after, _orders = advance(run, done, now + 60)
-    refused, _orders = advance(run, [OrderReport("h0", Step.LEASE, refused="another run")], now)
+    after, _orders = advance(run, done, NOW + 60)
+    refused, _orders = advance(run, [OrderReport("h0", Step.LEASE, refused="another run")], NOW)
 
     assert [then.do for then in order.then] == [Step.DRAIN]
     assert shown[0] == ["h0 leaves rotation: Reboot in 3000 s"]
     assert "waiting: h0 for its connections" in shown[1]
     assert shown[2] == ["h0"]
-    assert changes(run, after, now + 60) == ["h0 out of rotation (1 of 3 out, 2 must stay)"]
+    assert changes(run, after, NOW + 60) == ["h0 out of rotation (1 of 3 out, 2 must stay)"]
     assert out(after) == ["h0"]
-    assert (changes(run, refused, now), out(refused)) == (["h0 left alone: another run"], [])
+    assert (changes(run, refused, NOW), out(refused)) == (["h0 left alone: another run"], [])

@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, out, summary
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     OrderReport,
@@ -16,9 +13,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     begin,
 )
 
+from .conftest import NOW, event
 from .test_run import World, play
-
-MakeEvent = Callable[..., Event]
 
 
 def told(world: World) -> tuple[list[str], list[str]]:
@@ -37,12 +33,10 @@ def told(world: World) -> tuple[list[str], list[str]]:
     return lines, states
 
 
-def test_given_a_host_that_leaves_and_returns_then_each_change_is_reported_once_with_the_number_of_hosts_out(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_host_that_leaves_and_returns_then_each_change_is_reported_once_with_the_number_of_hosts_out() -> None:
     reboot = event(resources=("vm_0",), event_id="E", notice=3000)
 
-    lines, states = told(World(now, 3, [reboot], minimum=1))
+    lines, states = told(World(NOW, 3, [reboot], minimum=1))
 
     # The plan was reported before, and the action that watches reports this.
     assert lines == [
@@ -57,10 +51,8 @@ def test_given_a_host_that_leaves_and_returns_then_each_change_is_reported_once_
     assert states[-1] == "all 3/3 (at least 1)"
 
 
-def test_given_a_host_on_its_way_then_it_counts_as_out_from_its_drain_until_it_is_restored(
-    event: MakeEvent, now: float
-) -> None:
-    world = World(now, 3, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=1)
+def test_given_a_host_on_its_way_then_it_counts_as_out_from_its_drain_until_it_is_restored() -> None:
+    world = World(NOW, 3, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=1)
     seen: list[tuple[list[str], bool]] = []
 
     def between(run: Run) -> Run:
@@ -73,28 +65,24 @@ def test_given_a_host_on_its_way_then_it_counts_as_out_from_its_drain_until_it_i
     assert seen[-1] == ([], False)
 
 
-def test_given_a_host_of_which_nobody_was_asked_whether_it_is_back_then_nothing_says_that_it_is(
-    event: MakeEvent, now: float
-) -> None:
-    world = World(now, 3, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=1)
-    run = begin([world.read(name, None)._replace(is_seen=False) for name in world.machines], world.policy, now)
+def test_given_a_host_of_which_nobody_was_asked_whether_it_is_back_then_nothing_says_that_it_is() -> None:
+    world = World(NOW, 3, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=1)
+    run = begin([world.read(name, None)._replace(is_seen=False) for name in world.machines], world.policy, NOW)
     host = run.hosts["h0"]
     returning = run._replace(hosts={**run.hosts, "h0": host.at(Step.RESTORE)})
     back = host._replace(result=host.result._replace(restored=True)).at(Step.DONE)
 
-    lines = changes(returning, run._replace(hosts={**run.hosts, "h0": back}), now)
+    lines = changes(returning, run._replace(hosts={**run.hosts, "h0": back}), NOW)
 
     assert lines == [
         "h0 restored, and nobody was asked whether it is in rotation (0 of 3 out, 1 must stay)",
     ]
 
 
-def test_given_hosts_that_wait_for_room_then_it_is_reported_once_why_and_until_when(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_hosts_that_wait_for_room_then_it_is_reported_once_why_and_until_when() -> None:
     events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
 
-    lines, states = told(World(now, 4, events, minimum=3))
+    lines, states = told(World(NOW, 4, events, minimum=3))
 
     waits = [line for line in lines if " waits until " in line]
     assert [line.split()[0] for line in waits] == ["h3"]
@@ -102,10 +90,8 @@ def test_given_hosts_that_wait_for_room_then_it_is_reported_once_why_and_until_w
     assert any("h3 for room until " in state for state in states)
 
 
-def test_given_a_step_that_fails_then_the_failure_is_reported_and_not_its_completion(
-    event: MakeEvent, now: float
-) -> None:
-    world = World(now, 3, [event(resources=("vm_0",), event_id="E", notice=30000)], minimum=1)
+def test_given_a_step_that_fails_then_the_failure_is_reported_and_not_its_completion() -> None:
+    world = World(NOW, 3, [event(resources=("vm_0",), event_id="E", notice=30000)], minimum=1)
     world.machines["h0"].breaks_at = {Step.STOP}
 
     lines, _states = told(world)
@@ -115,23 +101,23 @@ def test_given_a_step_that_fails_then_the_failure_is_reported_and_not_its_comple
     assert lines[-1] == "h0 back in rotation (0 of 3 out, 1 must stay)"
 
 
-def test_given_a_host_that_another_run_has_leased_then_the_run_is_reported(event: MakeEvent, now: float) -> None:
-    world = World(now, 2, [event(resources=("vm_0",), notice=3000)], minimum=0)
-    run = begin([world.read(name, None) for name in world.machines], world.policy, now)
-    run, (order,) = advance(run, [], now)
+def test_given_a_host_that_another_run_has_leased_then_the_run_is_reported() -> None:
+    world = World(NOW, 2, [event(resources=("vm_0",), notice=3000)], minimum=0)
+    run = begin([world.read(name, None) for name in world.machines], world.policy, NOW)
+    run, (order,) = advance(run, [], NOW)
 
-    after, _orders = advance(run, [OrderReport(order.host, order.do, refused="alice is working on it")], now)
+    after, _orders = advance(run, [OrderReport(order.host, order.do, refused="alice is working on it")], NOW)
 
-    assert changes(run, after, now) == ["h0 left alone: alice is working on it"]
+    assert changes(run, after, NOW) == ["h0 left alone: alice is working on it"]
 
 
-def test_given_an_approval_that_was_refused_then_it_is_reported_why(event: MakeEvent, now: float) -> None:
-    world = World(now, 2, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=0)
-    run = begin([world.read(name, None) for name in world.machines], world.policy, now)
-    run, orders = advance(run, [], now)
+def test_given_an_approval_that_was_refused_then_it_is_reported_why() -> None:
+    world = World(NOW, 2, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=0)
+    run = begin([world.read(name, None) for name in world.machines], world.policy, NOW)
+    run, orders = advance(run, [], NOW)
     while orders[0].do is not Step.APPROVE:
-        run, orders = advance(run, [world.carry_out(order, None) for order in orders], now)
+        run, orders = advance(run, [world.carry_out(order, None) for order in orders], NOW)
 
-    after, _orders = advance(run, [OrderReport("h0", Step.APPROVE, not_approved={"E": "it has changed"})], now)
+    after, _orders = advance(run, [OrderReport("h0", Step.APPROVE, not_approved={"E": "it has changed"})], NOW)
 
-    assert changes(run, after, now) == ["h0 not approved E: it has changed"]
+    assert changes(run, after, NOW) == ["h0 not approved E: it has changed"]

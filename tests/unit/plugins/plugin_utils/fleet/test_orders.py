@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -39,9 +38,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from .claimed import claim, found, lease_of
-from .conftest import NOW, make_event
+from .conftest import NOW, event
 
-MakeEvent = Callable[..., Event]
 RUN = describe_run("handle_events")
 LEASE = {"owner": "handle_events", "breaks": False}
 ORDERS = Path(__file__).resolve().parents[5] / "playbooks" / "tasks" / "handle_events" / "orders"
@@ -80,7 +78,7 @@ def as_returned(event: Event) -> dict[str, Any]:
 
 def run_at(step: Step) -> Run:
     """A run whose only host h0, of two, has been given the order of a step."""
-    reboot = make_event(resources=("vm_0",), event_id="E", notice=3000)
+    reboot = event(resources=("vm_0",), event_id="E", notice=3000)
     hosts = [Host("h0", "vm_0", (reboot,)), Host("h1", "vm_1")]
     run, orders = advance(begin(hosts, Policy(minimum_in_service="1", approve_within=86400), NOW), [], NOW)
     answers: dict[Step, dict[str, Any]] = {
@@ -118,10 +116,10 @@ def test_each_file_carries_out_an_order() -> None:
 def test_given_an_order_when_written_then_it_is_json_and_has_all_that_the_host_needs() -> None:
     run = run_at(Step.APPROVE)
     told: dict[str, Any] = {}
-    event = make_event(resources=("vm_0",), event_id="E", notice=3000)
+    reboot = event(resources=("vm_0",), event_id="E", notice=3000)
     for step in (Step.LEASE, Step.NOTE, Step.APPROVE):
         order = Order(
-            "h0", step, "0.1", host_plan=run.hosts["h0"].host_plan, event_ids=("E",), as_seen=[event], is_ours=True
+            "h0", step, "0.1", host_plan=run.hosts["h0"].host_plan, event_ids=("E",), as_seen=[reboot], is_ours=True
         )
         told = json.loads(json.dumps(order_as_dict(order, NOW)))
 
@@ -171,7 +169,7 @@ def test_given_a_lease_that_another_run_holds_when_read_then_that_is_no_failure(
     assert (report.refused, report.failure) == ("alice has it", "")
 
 
-def test_given_what_a_drained_host_says_when_read_then_its_events_and_what_remains_are_there(event: MakeEvent) -> None:
+def test_given_what_a_drained_host_says_when_read_then_its_events_and_what_remains_are_there() -> None:
     reboot = event(resources=("vm_0",))
     drained = {"listed": {"events": [as_returned(reboot)]}, "remaining": ["web1 port 80"], "warnings": ["it leaves"]}
     report = report_of(Step.DRAIN, **drained)
@@ -289,7 +287,7 @@ def test_given_a_host_without_events_when_asked_again_then_only_one_that_answers
     assert [(order.do, order.was_silent) for order in orders] == [(Step.ASK, waits_longer)]
 
 
-def test_given_a_lease_of_a_run_that_is_dead_when_ordered_then_it_is_taken_over(event: MakeEvent) -> None:
+def test_given_a_lease_of_a_run_that_is_dead_when_ordered_then_it_is_taken_over() -> None:
     dead = describe_run("handle_events", {"id": 15, "controller": "c1", "template_id": 9})
     asked = {
         "answer": {"vm_name": "vm_0", "events": [as_returned(event())]},
@@ -308,7 +306,7 @@ def test_given_a_lease_of_a_run_that_is_dead_when_ordered_then_it_is_taken_over(
 @pytest.mark.parametrize("kind", DemandKind)
 @pytest.mark.parametrize("is_due", [True, False])
 def test_given_a_demand_for_a_host_when_known_then_it_has_no_event_whatever_is_announced_and_nobody_makes_one_up(
-    event: MakeEvent, is_due: bool, kind: DemandKind
+    is_due: bool, kind: DemandKind
 ) -> None:
     reason = "" if is_due else "it is outside redeploy_early_between"
     asked = {
@@ -343,9 +341,7 @@ def test_given_a_demand_when_ordered_then_the_host_is_told_why_and_until_when() 
     assert run.report().lines[0].startswith("h0: Azure replaces its disk with one of a newer image: ")
 
 
-def test_given_hosts_behind_balancers_then_each_balancer_is_asked_once_and_azure_only_if_a_host_is_hit(
-    event: MakeEvent,
-) -> None:
+def test_given_hosts_behind_balancers_then_each_balancer_is_asked_once_and_azure_only_if_a_host_is_hit() -> None:
     haproxy = {"haproxy_hosts": ["lb1", "lb2"], "methods": ["haproxy", "azure_load_balancer"], "azure_vm_id": "/vm"}
 
     def asked(*events: Event, directory: str | None = None, **demand: bool) -> dict[str, Any]:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,7 +17,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progres
     watch,
 )
 
-MakeEvent = Callable[..., Event]
+from .conftest import NOW, event
+
 SILENCE = None
 
 
@@ -33,252 +33,222 @@ def look(state: dict[str, Any], now: float, *listed: Event) -> dict[str, Any]:
     return watch(state, listed, Policy(), now, confirm_after=5)
 
 
-def test_given_an_event_when_it_is_listed_or_has_started_then_it_is_not_over(event: MakeEvent, now: float) -> None:
-    state = look(begin(event(), now), now + 5, event())
+def test_given_an_event_when_it_is_listed_or_has_started_then_it_is_not_over() -> None:
+    state = look(begin(event(), NOW), NOW + 5, event())
     assert not state["over"]
 
-    assert not look(state, now + 10, event(status="Started"))["over"]
+    assert not look(state, NOW + 10, event(status="Started"))["over"]
 
 
-def test_given_a_reboot_when_it_is_no_longer_listed_then_the_host_is_restored(event: MakeEvent, now: float) -> None:
-    state = look(begin(event(), now), now + 5)
+def test_given_a_reboot_when_it_is_no_longer_listed_then_the_host_is_restored() -> None:
+    state = look(begin(event(), NOW), NOW + 5)
 
     assert state["over"]
     assert state["restore"]
 
 
-def test_given_a_reboot_that_was_not_approved_when_it_is_not_listed_before_its_start_then_it_was_withdrawn(
-    event: MakeEvent, now: float
-) -> None:
-    state = begin(event(), now, approved=False)
+def test_given_a_reboot_that_was_not_approved_when_it_is_not_listed_before_its_start_then_it_was_withdrawn() -> None:
+    state = begin(event(), NOW, approved=False)
 
-    assert look(state, now + 5)["outcome"] == "withdrawn"
-    assert look(state, now + 1000)["outcome"] == "over"
-    assert look(look(state, now + 5, event(status="Started")), now + 10)["outcome"] == "over"
+    assert look(state, NOW + 5)["outcome"] == "withdrawn"
+    assert look(state, NOW + 1000)["outcome"] == "over"
+    assert look(look(state, NOW + 5, event(status="Started")), NOW + 10)["outcome"] == "over"
 
 
-def test_given_an_event_that_an_earlier_run_may_have_approved_then_its_host_is_not_restored_however_far_off_it_is(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_an_event_that_an_earlier_run_may_have_approved_then_its_host_is_not_restored_however_far_off_it_is() -> (
+    None
+):
     far_off = event(notice=100_000)
-    host_plan = make_plan([Host("h0", "vm_0", (far_off,))], Policy(), now).hosts.get("h0")
+    host_plan = make_plan([Host("h0", "vm_0", (far_off,))], Policy(), NOW).hosts.get("h0")
     assert host_plan is None, "nobody is out for it otherwise"
-    host_plan = make_plan([Host("h0", "vm_0", (far_off,), approving=(far_off.event_id.upper(),))], Policy(), now).hosts[
+    host_plan = make_plan([Host("h0", "vm_0", (far_off,), approving=(far_off.event_id.upper(),))], Policy(), NOW).hosts[
         "h0"
     ]
 
-    state = begin_watch(host_plan, [], False, Policy(), now)
+    state = begin_watch(host_plan, [], False, Policy(), NOW)
 
     assert not state["over"]
-    assert state["may_start_at"] == now
-    assert not look(state, now + 5, far_off)["over"]
+    assert state["may_start_at"] == NOW
+    assert not look(state, NOW + 5, far_off)["over"]
 
 
-def test_given_a_reboot_when_the_host_is_silent_then_it_is_not_over(event: MakeEvent, now: float) -> None:
-    state = watch(begin(event(), now), SILENCE, Policy(), now + 5, 5)
+def test_given_a_reboot_when_the_host_is_silent_then_it_is_not_over() -> None:
+    state = watch(begin(event(), NOW), SILENCE, Policy(), NOW + 5, 5)
 
     assert not state["over"]
 
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
-def test_given_an_approved_deletion_when_the_host_is_silent_then_it_is_gone_for_good(
-    event: MakeEvent, now: float, event_type: str
-) -> None:
-    state = watch(begin(event(event_type), now), SILENCE, Policy(), now + 5, 5)
+def test_given_an_approved_deletion_when_the_host_is_silent_then_it_is_gone_for_good(event_type: str) -> None:
+    state = watch(begin(event(event_type), NOW), SILENCE, Policy(), NOW + 5, 5)
 
     assert (state["over"], state["restore"]) == (True, False)
 
 
-def test_given_a_deletion_not_approved_when_the_host_is_silent_before_its_time_then_it_is_not_over(
-    event: MakeEvent, now: float
-) -> None:
-    state = begin(event("Terminate", notice=600), now, approved=False)
+def test_given_a_deletion_not_approved_when_the_host_is_silent_before_its_time_then_it_is_not_over() -> None:
+    state = begin(event("Terminate", notice=600), NOW, approved=False)
 
-    assert not watch(state, SILENCE, Policy(), now + 5, 5)["over"]
-    assert watch(state, SILENCE, Policy(), now + 600, 5)["over"]
+    assert not watch(state, SILENCE, Policy(), NOW + 5, 5)["over"]
+    assert watch(state, SILENCE, Policy(), NOW + 600, 5)["over"]
 
 
-def test_given_a_deletion_that_never_started_when_it_stays_unlisted_then_it_was_withdrawn_and_the_host_is_restored(
-    event: MakeEvent, now: float
-) -> None:
-    first = look(begin(event("Terminate", notice=600), now, approved=False), now + 5)
+def test_given_a_deletion_that_never_began_when_it_stays_unlisted_then_it_was_withdrawn_and_its_host_is_back() -> None:
+    first = look(begin(event("Terminate", notice=600), NOW, approved=False), NOW + 5)
     assert not first["over"]
-    assert not look(first, now + 9)["over"]
+    assert not look(first, NOW + 9)["over"]
 
-    state = look(first, now + 10)
+    state = look(first, NOW + 10)
     assert (state["over"], state["restore"], state["outcome"]) == (True, True, "withdrawn")
 
 
-def test_given_a_deletion_that_comes_back_after_it_was_unlisted_then_the_wait_continues(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_deletion_that_comes_back_after_it_was_unlisted_then_the_wait_continues() -> None:
     terminate = event("Terminate", notice=600)
-    state = look(look(begin(terminate, now), now + 5), now + 6, terminate)
+    state = look(look(begin(terminate, NOW), NOW + 5), NOW + 6, terminate)
 
-    assert not look(state, now + 60)["over"]
+    assert not look(state, NOW + 60)["over"]
 
 
-def test_given_a_deletion_that_had_started_when_the_host_still_answers_then_it_stays_out(
-    event: MakeEvent, now: float
-) -> None:
-    state = look(begin(event("Terminate"), now), now + 5, event("Terminate", status="Started"))
+def test_given_a_deletion_that_had_started_when_the_host_still_answers_then_it_stays_out() -> None:
+    state = look(begin(event("Terminate"), NOW), NOW + 5, event("Terminate", status="Started"))
 
-    state = look(state, now + 10)
+    state = look(state, NOW + 10)
     assert (state["over"], state["restore"]) == (True, False)
 
 
-def test_given_a_new_id_at_the_change_of_status_then_the_wait_continues(event: MakeEvent, now: float) -> None:
-    state = look(begin(event(event_id="old"), now), now + 5, event(event_id="new", status="Started"))
+def test_given_a_new_id_at_the_change_of_status_then_the_wait_continues() -> None:
+    state = look(begin(event(event_id="old"), NOW), NOW + 5, event(event_id="new", status="Started"))
 
     assert not state["over"]
-    assert look(state, now + 10)["restore"]
+    assert look(state, NOW + 10)["restore"]
 
 
-def test_given_an_eviction_that_comes_meanwhile_when_the_host_falls_silent_then_it_is_gone_for_good(
-    event: MakeEvent, now: float
-) -> None:
-    state = look(begin(event(), now), now + 5, event("Preempt", notice=30))
+def test_given_an_eviction_that_comes_meanwhile_when_the_host_falls_silent_then_it_is_gone_for_good() -> None:
+    state = look(begin(event(), NOW), NOW + 5, event("Preempt", notice=30))
 
     assert not state["over"]
-    state = watch(state, SILENCE, Policy(), now + 40, 5)
+    state = watch(state, SILENCE, Policy(), NOW + 40, 5)
     assert (state["over"], state["restore"]) == (True, False)
 
 
-def test_given_a_short_freeze_under_way_meanwhile_then_the_host_is_restored(event: MakeEvent, now: float) -> None:
-    assert look(begin(event(), now), now + 5, event("Freeze", status="Started", duration=3))["restore"]
+def test_given_a_short_freeze_under_way_meanwhile_then_the_host_is_restored() -> None:
+    assert look(begin(event(), NOW), NOW + 5, event("Freeze", status="Started", duration=3))["restore"]
 
 
-def test_given_another_event_far_off_then_the_host_is_restored(event: MakeEvent, now: float) -> None:
-    assert look(begin(event(), now), now + 5, event("Redeploy", notice=3600))["restore"]
+def test_given_another_event_far_off_then_the_host_is_restored() -> None:
+    assert look(begin(event(), NOW), NOW + 5, event("Redeploy", notice=3600))["restore"]
 
 
 @pytest.mark.parametrize("failed", [True, False])
-def test_given_an_event_that_is_not_approved_and_far_off_then_the_host_is_restored_at_once(
-    event: MakeEvent, now: float, failed: bool
-) -> None:
-    state = begin(event(notice=3000), now, approved=False, failed=failed)
+def test_given_an_event_that_is_not_approved_and_far_off_then_the_host_is_restored_at_once(failed: bool) -> None:
+    state = begin(event(notice=3000), NOW, approved=False, failed=failed)
 
     assert (state["over"], state["restore"]) == (True, True)
     assert ("a step failed" in state["outcome"]) == failed
 
 
-def test_given_nothing_ahead_then_the_host_is_restored_at_once(now: float) -> None:
-    host_plan = make_plan([Host("h0", "vm_0", needs_restore=True)], Policy(), now).hosts["h0"]
+def test_given_nothing_ahead_then_the_host_is_restored_at_once() -> None:
+    host_plan = make_plan([Host("h0", "vm_0", needs_restore=True)], Policy(), NOW).hosts["h0"]
 
-    state = begin_watch(host_plan, [], False, Policy(), now)
+    state = begin_watch(host_plan, [], False, Policy(), NOW)
 
     assert (state["over"], state["restore"], state["outcome"]) == (True, True, "no event is pending any more")
 
 
-def test_given_an_event_that_does_not_end_then_the_wait_gives_up_after_its_start_and_the_timeout(
-    event: MakeEvent, now: float
-) -> None:
-    state = begin(event(notice=600), now)
+def test_given_an_event_that_does_not_end_then_the_wait_gives_up_after_its_start_and_the_timeout() -> None:
+    state = begin(event(notice=600), NOW)
 
-    assert not look(state, now + 2399, event())["gave_up"]
-    late = look(state, now + 2400, event())
+    assert not look(state, NOW + 2399, event())["gave_up"]
+    late = look(state, NOW + 2400, event())
     assert late["gave_up"]
     assert not late["over"]
 
 
-def test_given_an_approved_event_when_the_host_does_not_answer_any_more_then_its_notice_is_not_waited_for(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_an_approved_event_when_the_host_does_not_answer_any_more_then_its_notice_is_not_waited_for() -> None:
     policy = Policy(end_timeout=100)
-    state = watch(begin(event(notice=900), now), SILENCE, policy, now + 50, 5)
-    assert not watch(state, SILENCE, policy, now + 149, 5)["gave_up"]
+    state = watch(begin(event(notice=900), NOW), SILENCE, policy, NOW + 50, 5)
+    assert not watch(state, SILENCE, policy, NOW + 149, 5)["gave_up"]
 
-    lost = watch(state, SILENCE, policy, now + 150, 5)
+    lost = watch(state, SILENCE, policy, NOW + 150, 5)
 
     assert (lost["gave_up"], lost["over"]) == (True, False)
     assert lost["outcome"] == "has not answered for 100 s, the host keeps its state: run again"
 
 
-def test_given_a_host_that_answers_again_when_it_falls_silent_then_its_silence_is_counted_again(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_host_that_answers_again_when_it_falls_silent_then_its_silence_is_counted_again() -> None:
     policy = Policy(end_timeout=100)
-    state = watch(begin(event(notice=900), now), SILENCE, policy, now + 50, 5)
-    state = watch(state, [event(status="Started")], policy, now + 60, 5)
+    state = watch(begin(event(notice=900), NOW), SILENCE, policy, NOW + 50, 5)
+    state = watch(state, [event(status="Started")], policy, NOW + 60, 5)
 
-    assert not watch(state, SILENCE, policy, now + 155, 5)["gave_up"]
+    assert not watch(state, SILENCE, policy, NOW + 155, 5)["gave_up"]
 
 
-def test_given_an_event_not_approved_when_the_host_does_not_answer_then_its_start_is_waited_for(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_an_event_not_approved_when_the_host_does_not_answer_then_its_start_is_waited_for() -> None:
     policy = Policy(end_timeout=100)
-    state = watch(begin(event(notice=900), now, approved=False), SILENCE, policy, now + 50, 5)
+    state = watch(begin(event(notice=900), NOW, approved=False), SILENCE, policy, NOW + 50, 5)
 
-    assert not watch(state, SILENCE, policy, now + 900, 5)["gave_up"]
+    assert not watch(state, SILENCE, policy, NOW + 900, 5)["gave_up"]
 
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
 def test_given_a_deletion_that_was_approved_and_is_gone_without_having_been_seen_to_start_then_the_host_stays_out(
-    event: MakeEvent, now: float, event_type: str
+    event_type: str,
 ) -> None:
-    first = look(begin(event(event_type, notice=600), now), now + 5)
+    first = look(begin(event(event_type, notice=600), NOW), NOW + 5)
     assert not first["over"], "one look may err"
 
-    state = look(first, now + 10)
+    state = look(first, NOW + 10)
 
     assert (state["over"], state["restore"]) == (True, False)
     assert state["outcome"] == "no longer listed, and may have happened: kept out of rotation"
 
 
-def test_given_a_deletion_that_is_gone_once_its_time_had_come_then_the_host_stays_out(
-    event: MakeEvent, now: float
-) -> None:
-    state = begin(event("Terminate", notice=600), now, approved=False)
+def test_given_a_deletion_that_is_gone_once_its_time_had_come_then_the_host_stays_out() -> None:
+    state = begin(event("Terminate", notice=600), NOW, approved=False)
 
-    assert not look(look(state, now + 601), now + 606)["restore"]
-    assert look(look(state, now + 599), now + 604)["restore"]
+    assert not look(look(state, NOW + 601), NOW + 606)["restore"]
+    assert look(look(state, NOW + 599), NOW + 604)["restore"]
 
 
-def test_given_a_deletion_beside_a_reboot_that_was_approved_when_only_the_deletion_is_gone_then_it_was_withdrawn(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_deletion_beside_a_reboot_that_was_approved_when_only_the_deletion_is_gone_then_it_was_withdrawn() -> (
+    None
+):
     reboot, terminate = event(event_id="R"), event("Terminate", event_id="T", notice=600)
-    host_plan = make_plan([Host("h0", "vm_0", (reboot, terminate))], Policy(), now).hosts["h0"]
-    state = begin_watch(host_plan, ["r"], False, Policy(), now)
+    host_plan = make_plan([Host("h0", "vm_0", (reboot, terminate))], Policy(), NOW).hosts["h0"]
+    state = begin_watch(host_plan, ["r"], False, Policy(), NOW)
 
-    assert look(look(state, now + 5), now + 10)["restore"]
+    assert look(look(state, NOW + 5), NOW + 10)["restore"]
 
 
-def test_given_a_deletion_that_its_agent_may_have_approved_when_it_is_gone_then_the_agent_is_seen_to_restore_it(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_deletion_that_its_agent_may_have_approved_when_it_is_gone_then_the_agent_is_seen_to_restore_it() -> (
+    None
+):
     agent = {"in_rotation": False, "events": [{"event_id": "e", "phase": "approving"}]}
     terminate = event("Terminate", event_id="E", notice=600)
-    host_plan = make_plan([Host("h0", "vm_0", (terminate,), agent=agent)], Policy(), now).hosts["h0"]
+    host_plan = make_plan([Host("h0", "vm_0", (terminate,), agent=agent)], Policy(), NOW).hosts["h0"]
 
-    state = look(begin_watch(host_plan, [], False, Policy(), now), now + 5, terminate)
+    state = look(begin_watch(host_plan, [], False, Policy(), NOW), NOW + 5, terminate)
 
-    assert look(look(state, now + 10), now + 15)["restore"]
+    assert look(look(state, NOW + 10), NOW + 15)["restore"]
 
 
-def test_given_an_unreachable_host_when_given_up_then_the_reason_and_the_remedy_are_reported(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_an_unreachable_host_when_given_up_then_the_reason_and_the_remedy_are_reported() -> None:
     policy = Policy(end_timeout=100)
     why = "root@web1: Permission denied (publickey)."
-    state = watch(begin(event(notice=900), now), SILENCE, policy, now, 5, why)
+    state = watch(begin(event(notice=900), NOW), SILENCE, policy, NOW, 5, why)
 
-    outcome = watch(state, SILENCE, policy, now + 100, 5, why)["outcome"]
+    outcome = watch(state, SILENCE, policy, NOW + 100, 5, why)["outcome"]
 
     assert outcome.startswith(
         "has not answered for 100 s, the host keeps its state: run again (%s; it is up and refuses" % why
     )
 
 
-def test_given_a_host_that_waits_when_described_then_it_says_for_what_since_when_and_how_long_at_most(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_host_that_waits_when_described_then_it_says_for_what_since_when_and_how_long_at_most() -> None:
     reboot = event(event_id="E1", notice=600)
-    state = begin(reboot, now)
-    silent = watch(state, SILENCE, Policy(), now + 5, 5)
+    state = begin(reboot, NOW)
+    silent = watch(state, SILENCE, Policy(), NOW + 5, 5)
 
-    assert describe_wait(look(state, now + 5, reboot), [reboot], Policy()) == (
+    assert describe_wait(look(state, NOW + 5, reboot), [reboot], Policy()) == (
         "waits for Reboot E1 (Scheduled) since 18:00:00 UTC, until 18:40:00 UTC at most"
     )
     # A host that was approved, and is lost, is given up before.
@@ -286,17 +256,15 @@ def test_given_a_host_that_waits_when_described_then_it_says_for_what_since_when
         "waits for it to answer again: neither it nor its metadata service does since 18:00:00 UTC,"
         " until 18:30:05 UTC at most"
     )
-    assert describe_wait(look(state, now + 5), [], Policy()) == "over"
+    assert describe_wait(look(state, NOW + 5), [], Policy()) == "over"
 
 
-def test_given_a_host_that_is_left_to_its_agent_then_its_event_is_awaited_however_far_off(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_host_that_is_left_to_its_agent_then_its_event_is_awaited_however_far_off() -> None:
     redeploy = event("Redeploy", notice=86400, event_id="E")
     agent = {"in_rotation": False, "events": [{"event_id": "e", "phase": "approving"}]}
-    host_plan = make_plan([Host("h0", "vm_0", (redeploy,), agent=agent)], Policy(), now).hosts["h0"]
+    host_plan = make_plan([Host("h0", "vm_0", (redeploy,), agent=agent)], Policy(), NOW).hosts["h0"]
 
-    state = begin_watch(host_plan, [], False, Policy(), now)
+    state = begin_watch(host_plan, [], False, Policy(), NOW)
 
     assert not state["over"]
-    assert state["may_start_at"] == now
+    assert state["may_start_at"] == NOW

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading
     read_reading,
 )
 
-MakeEvent = Callable[..., Event]
+from .conftest import NOW, event
 
 ROLES = Path(__file__).resolve().parents[5] / "roles"
 POOL = "/subscriptions/1/resourceGroups/Shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web"
@@ -71,7 +70,7 @@ def test_given_no_variables_then_the_defaults_of_the_roles_are_used() -> None:
     ],
 )
 def test_given_a_windows_host_then_its_agent_alone_says_where_it_is_and_who_handles_it(
-    event: MakeEvent, found: dict[str, Any], events: bool, kept_out_by: str, unmanaged: str, is_unknown: bool
+    found: dict[str, Any], events: bool, kept_out_by: str, unmanaged: str, is_unknown: bool
 ) -> None:
     listed = [event_as_dict(event(resources=("web_1",), event_id="A"), "web_1", datetime.now(UTC))] if events else []
     noted = reading(
@@ -333,7 +332,7 @@ def as_returned(event: Event, now: float) -> dict[str, Any]:
     return event_as_dict(event, "vm_0", datetime.fromtimestamp(now, UTC))
 
 
-def test_given_a_host_as_a_playbook_knows_it_when_read_then_all_is_there(event: MakeEvent, now: float) -> None:
+def test_given_a_host_as_a_playbook_knows_it_when_read_then_all_is_there() -> None:
     reboot = event()
 
     tried = {"event_id": "E", "seconds_ago": 60.0, "reason": "no stop"}
@@ -341,7 +340,7 @@ def test_given_a_host_as_a_playbook_knows_it_when_read_then_all_is_there(event: 
         {
             "name": "h0",
             "vm_name": "vm_0",
-            "events": [as_returned(reboot, now)],
+            "events": [as_returned(reboot, NOW)],
             "stop_seconds": "7",
             "tried": [tried],
         }
@@ -364,10 +363,10 @@ def test_given_a_host_that_did_not_answer_when_read_then_it_has_no_name_in_azure
     assert read_host({"name": "h0", "vm_name": "", "events": [], "agent": {}}) == Host("h0")
 
 
-def test_given_a_reading_that_failed_when_read_then_it_is_not_taken_for_no_events(event: MakeEvent, now: float) -> None:
+def test_given_a_reading_that_failed_when_read_then_it_is_not_taken_for_no_events() -> None:
     assert read_reading({"failed": True, "msg": "no answer"}) is None
     assert read_reading({"events": []}) == ()
-    assert read_reading({"events": [as_returned(event(), now)]}) == (event(),)
+    assert read_reading({"events": [as_returned(event(), NOW)]}) == (event(),)
 
 
 def test_given_input_that_is_no_event_when_read_then_it_says_of_which_host() -> None:

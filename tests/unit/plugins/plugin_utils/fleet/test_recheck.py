@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
     parse_listed,
@@ -17,7 +15,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy 
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.recheck import recheck
 
-MakeEvent = Callable[..., Event]
+from .conftest import NOW, event
+
 LATER = 240  # seconds that connections took
 
 
@@ -26,122 +25,112 @@ def taken(now: float, *events: Event, approving: tuple[str, ...] = ()) -> HostPl
     return make_plan([Host("h0", "vm_0", events, approving=approving)], Policy(), now).hosts["h0"]
 
 
-def test_given_nothing_has_changed_when_polled_again_then_services_are_stopped_as_planned(
-    event: MakeEvent, now: float
-) -> None:
-    host_plan = taken(now, event())
+def test_given_nothing_has_changed_when_polled_again_then_services_are_stopped_as_planned() -> None:
+    host_plan = taken(NOW, event())
 
-    seen = recheck(host_plan, (event(),), Policy(), now + LATER)
+    seen = recheck(host_plan, (event(),), Policy(), NOW + LATER)
 
     assert (seen.events, seen.stop, seen.withdrawn) == (host_plan.events, True, ())
-    assert now + LATER < seen.stopped_by < now + 900
+    assert NOW + LATER < seen.stopped_by < NOW + 900
 
 
-def test_given_no_answer_when_polled_again_then_nothing_was_withdrawn(event: MakeEvent, now: float) -> None:
-    host_plan = taken(now, event())
+def test_given_no_answer_when_polled_again_then_nothing_was_withdrawn() -> None:
+    host_plan = taken(NOW, event())
 
-    assert recheck(host_plan, None, Policy(), now + LATER) == host_plan
+    assert recheck(host_plan, None, Policy(), NOW + LATER) == host_plan
 
 
-def test_given_an_event_that_is_no_longer_listed_then_no_service_is_stopped_and_the_host_is_restored_at_once(
-    event: MakeEvent, now: float
-) -> None:
-    host_plan = taken(now, event())
+def test_given_an_event_that_is_no_longer_listed_then_no_service_is_stopped_and_the_host_is_restored_at_once() -> None:
+    host_plan = taken(NOW, event())
 
-    seen = recheck(host_plan, (), Policy(), now + LATER)
+    seen = recheck(host_plan, (), Policy(), NOW + LATER)
 
     assert (seen.events, seen.stop) == ((), False)
     assert seen.withdrawn == (event().event_id,)
-    state = begin_watch(seen, [], False, Policy(), now + LATER)
+    state = begin_watch(seen, [], False, Policy(), NOW + LATER)
     assert (state["over"], state["restore"]) == (True, True)
     assert state["outcome"] == "withdrawn while it was drained: no service was stopped"
 
 
 @pytest.mark.parametrize("listed", [7, {"EventId": "Reboot-vm_0", "Resources": 7}])
 def test_given_an_event_that_it_may_be_and_cannot_be_read_then_it_was_not_withdrawn_and_is_not_over(
-    event: MakeEvent, now: float, listed: object
+    listed: object,
 ) -> None:
-    host_plan = taken(now, event())
+    host_plan = taken(NOW, event())
 
-    seen = recheck(host_plan, (parse_listed(listed),), Policy(), now + LATER)
+    seen = recheck(host_plan, (parse_listed(listed),), Policy(), NOW + LATER)
 
     assert (seen.events, seen.stop, seen.withdrawn) == (host_plan.events, True, ())
-    state = begin_watch(host_plan, [event().event_id], False, Policy(), now)
-    assert watch(state, [parse_listed(listed)], Policy(), now + LATER, confirm_after=0)["over"] is False
+    state = begin_watch(host_plan, [event().event_id], False, Policy(), NOW)
+    assert watch(state, [parse_listed(listed)], Policy(), NOW + LATER, confirm_after=0)["over"] is False
 
 
-def test_given_one_of_two_events_is_withdrawn_then_the_other_is_handled(event: MakeEvent, now: float) -> None:
+def test_given_one_of_two_events_is_withdrawn_then_the_other_is_handled() -> None:
     freeze, reboot = event("Freeze"), event("Reboot")
 
-    assert recheck(taken(now, freeze, reboot), (freeze,), Policy(), now + LATER).stop is False
-    assert recheck(taken(now, freeze, reboot), (reboot,), Policy(), now + LATER).stop is True
+    assert recheck(taken(NOW, freeze, reboot), (freeze,), Policy(), NOW + LATER).stop is False
+    assert recheck(taken(NOW, freeze, reboot), (reboot,), Policy(), NOW + LATER).stop is True
 
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
 def test_given_a_deletion_is_no_longer_listed_then_no_service_is_stopped_and_its_end_is_watched(
-    event: MakeEvent, now: float, event_type: str
+    event_type: str,
 ) -> None:
     deletion = event(event_type, notice=600)
 
-    seen = recheck(taken(now, deletion), (), Policy(), now + LATER)
+    seen = recheck(taken(NOW, deletion), (), Policy(), NOW + LATER)
 
     assert (seen.events, seen.stop, seen.final) == ((deletion,), False, True)
-    assert not begin_watch(seen, [], False, Policy(), now + LATER)["over"]
+    assert not begin_watch(seen, [], False, Policy(), NOW + LATER)["over"]
 
 
-def test_given_an_event_that_had_started_or_was_approved_is_no_longer_listed_then_it_was_not_withdrawn(
-    event: MakeEvent, now: float
-) -> None:
-    started = recheck(taken(now, event(status="Started")), (), Policy(), now + LATER)
-    approved = recheck(taken(now, event(), approving=(event().event_id.lower(),)), (), Policy(), now + LATER)
+def test_given_an_event_that_had_started_or_was_approved_is_no_longer_listed_then_it_was_not_withdrawn() -> None:
+    started = recheck(taken(NOW, event(status="Started")), (), Policy(), NOW + LATER)
+    approved = recheck(taken(NOW, event(), approving=(event().event_id.lower(),)), (), Policy(), NOW + LATER)
 
     assert started.withdrawn == approved.withdrawn == ()
     assert (len(started.events), len(approved.events)) == (1, 1)
 
 
-def test_given_an_event_has_started_meanwhile_then_services_are_stopped_anyway(event: MakeEvent, now: float) -> None:
+def test_given_an_event_has_started_meanwhile_then_services_are_stopped_anyway() -> None:
     started = event(status="Started")
 
-    seen = recheck(taken(now, event()), (started,), Policy(), now + LATER)
+    seen = recheck(taken(NOW, event()), (started,), Policy(), NOW + LATER)
 
     assert (seen.events, seen.stop) == ((started,), True)
 
 
-def test_given_an_event_that_was_postponed_then_its_services_have_until_its_new_start(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_an_event_that_was_postponed_then_its_services_have_until_its_new_start() -> None:
     planned, postponed = event(notice=900), event(notice=1900)
 
-    seen = recheck(taken(now, planned), (postponed,), Policy(), now + LATER)
+    seen = recheck(taken(NOW, planned), (postponed,), Policy(), NOW + LATER)
 
-    assert seen.stopped_by == taken(now, postponed).stopped_by > now + 900
+    assert seen.stopped_by == taken(NOW, postponed).stopped_by > NOW + 900
 
 
-def test_given_an_event_that_became_another_then_its_present_type_decides(event: MakeEvent, now: float) -> None:
+def test_given_an_event_that_became_another_then_its_present_type_decides() -> None:
     reboot, freeze = event("Reboot", event_id="E"), event("Freeze", event_id="E")
 
-    assert recheck(taken(now, reboot), (freeze,), Policy(), now + LATER).stop is False
-    assert recheck(taken(now, freeze), (reboot,), Policy(), now + LATER).stop is True
+    assert recheck(taken(NOW, reboot), (freeze,), Policy(), NOW + LATER).stop is False
+    assert recheck(taken(NOW, freeze), (reboot,), Policy(), NOW + LATER).stop is True
 
 
-def test_given_an_event_that_has_come_meanwhile_and_does_not_wait_then_it_is_handled_as_well(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_an_event_that_has_come_meanwhile_and_does_not_wait_then_it_is_handled_as_well() -> None:
     freeze, eviction = event("Freeze"), event("Preempt", notice=LATER + 30)
 
-    seen = recheck(taken(now, freeze), (eviction,), Policy(), now + LATER)
+    seen = recheck(taken(NOW, freeze), (eviction,), Policy(), NOW + LATER)
 
     assert (seen.events, seen.stop, seen.final) == ((eviction,), True, True)
-    assert now + LATER < seen.stopped_by < now + LATER + 30
+    assert NOW + LATER < seen.stopped_by < NOW + LATER + 30
 
 
 @pytest.mark.parametrize("policies", [[], [{"match": {"event_types": ["Redeploy"]}, "ignore": True}]])
 def test_given_an_event_that_has_come_meanwhile_and_waits_for_its_batch_or_is_ignored_then_it_keeps_nothing_out(
-    event: MakeEvent, now: float, policies: list[object]
+    policies: list[object],
 ) -> None:
     notice = LATER + (100 if policies else 900)
     other = event("Redeploy", notice=notice)
 
-    seen = recheck(taken(now, event()), (other,), read_policy({"policies": policies}), now + LATER)
+    seen = recheck(taken(NOW, event()), (other,), read_policy({"policies": policies}), NOW + LATER)
 
     assert seen.events == ()

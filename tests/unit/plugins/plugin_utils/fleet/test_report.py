@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy, read_policy
@@ -19,18 +16,18 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report 
     describe_results,
 )
 
-MakeEvent = Callable[..., Event]
+from .conftest import NOW, event
 
 
-def test_given_hosts_that_were_brought_forward_when_reported_then_they_are_named_with_the_time_that_they_can_wait(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_hosts_that_were_brought_forward_when_reported_then_they_are_named_with_the_time_that_they_can_wait() -> (
+    None
+):
     hosts = [
         Host(f"web{number}", f"vm_{number}", (event(resources=(f"vm_{number}",)),), settle_seconds=30)
         for number in range(4)
     ]
 
-    assert describe_plan(make_plan(hosts, Policy(minimum_in_service="3"), now), now)[-5:] == [
+    assert describe_plan(make_plan(hosts, Policy(minimum_in_service="3"), NOW), NOW)[-5:] == [
         "Batch 1 of 2: web0",
         "Batch 2 of 2: web1, web2, web3",
         (
@@ -45,45 +42,39 @@ def test_given_hosts_that_were_brought_forward_when_reported_then_they_are_named
     ]
 
 
-def test_given_hosts_that_wait_in_their_batch_when_reported_then_each_is_named_with_the_reason_and_until_when(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_hosts_that_wait_in_their_batch_when_reported_then_each_is_named_with_the_reason_and_until_when() -> None:
     first, second = [Host(f"web{n}", f"vm_{n}", (event(resources=(f"vm_{n}",)),)) for n in range(2)]
     out = first._replace(events=(), is_out=True)
-    plan = make_plan([second], Policy(minimum_in_service="1"), now, rest=[out], deferred={"web1": now + 600})
+    plan = make_plan([second], Policy(minimum_in_service="1"), NOW, rest=[out], deferred={"web1": NOW + 600})
 
     waits = "Waiting: web1, until 2026-09-19T18:10:00Z at most: 1 of 2 hosts are in service, and 1 must stay"
-    assert waits in describe_plan(plan, now)
+    assert waits in describe_plan(plan, NOW)
 
 
-def test_given_a_host_that_may_stay_out_when_reported_then_it_is_named_and_the_run_fails(now: float) -> None:
+def test_given_a_host_that_may_stay_out_when_reported_then_it_is_named_and_the_run_fails() -> None:
     hosts = [
         Host("web1", "vm_1", leased="job 16 is at work", abandoned="out for maintenance"),
         Host("web2", "vm_2", leased="job 17 is at work"),
     ]
 
-    plan = make_plan(hosts, Policy(), now)
+    plan = make_plan(hosts, Policy(), NOW)
     report = describe_results(plan, {})
 
-    assert describe_plan(plan, now)[:2] == ["web1: out for maintenance", "web2: left alone: job 17 is at work"]
+    assert describe_plan(plan, NOW)[:2] == ["web1: out for maintenance", "web2: left alone: job 17 is at work"]
     assert report.lines == ["web1: FAILED: out for maintenance", "web2: left alone: job 17 is at work"]
     assert report.by_host == {"web1": ["out for maintenance"]}
     assert report.hosts["web1"]["failures"] == ["out for maintenance"]
 
 
-def test_given_a_host_that_was_hit_before_its_batch_when_reported_then_it_is_named(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_host_that_was_hit_before_its_batch_when_reported_then_it_is_named() -> None:
     reboot = event(event_id="A", notice=60)
-    plan = make_plan([Host("web1", "vm_0")], Policy(), now + 61, rest=[], planned={"web1": (reboot,)})
+    plan = make_plan([Host("web1", "vm_0")], Policy(), NOW + 61, rest=[], planned={"web1": (reboot,)})
 
     missed = "Hit while in service: web1: Reboot A, which was to start at 2026-09-19T18:01:00Z, is not listed any more"
-    assert missed in describe_plan(plan, now + 61)
+    assert missed in describe_plan(plan, NOW + 61)
 
 
-def test_given_a_plan_when_reported_then_events_batches_and_the_unanswered_are_named(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_plan_when_reported_then_events_batches_and_the_unanswered_are_named() -> None:
     hosts = [
         Host("web1", "vm_0", (event(resources=("vm_0", "vm_9"), event_id="A", notice=850),)),
         Host("web2", "vm_1", (event("Freeze", ("vm_1",), event_id="B", duration=3),)),
@@ -94,12 +85,12 @@ def test_given_a_plan_when_reported_then_events_batches_and_the_unanswered_are_n
     ]
 
     reason = "it also hits vm_9, not in the play or not answering"
-    plan = make_plan(hosts[:5], Policy(), now)
+    plan = make_plan(hosts[:5], Policy(), NOW)
     assert f"Reboot A: web1 and the VM vm_9, starts in 850 s: will not be approved, {reason}" in describe_plan(
-        plan, now
+        plan, NOW
     )
     answers = "will be approved if the hosts that have not answered yet answer and are ready"
-    assert describe_plan(make_plan(hosts, Policy(), now), now) == [
+    assert describe_plan(make_plan(hosts, Policy(), NOW), NOW) == [
         "Redeploy C: web3, has status Started: will not be approved, it has started already",
         "Reboot D: web4, may start at any moment",
         f"Reboot A: web1 and the VM vm_9, starts in 850 s: {answers}",
@@ -111,20 +102,20 @@ def test_given_a_plan_when_reported_then_events_batches_and_the_unanswered_are_n
     ]
 
 
-def test_given_nothing_when_reported_then_it_says_so(now: float) -> None:
-    plan = make_plan([Host("web1", "vm_0")], Policy(), now)
+def test_given_nothing_when_reported_then_it_says_so() -> None:
+    plan = make_plan([Host("web1", "vm_0")], Policy(), NOW)
 
-    assert describe_plan(plan, now) == [
+    assert describe_plan(plan, NOW) == [
         "Nothing is announced for these hosts.",
         "all: 1 of 1 in service, 0 must stay",
     ]
     assert describe_results(plan, {}) == Report(["Nothing had to be done."], [], {}, {})
 
 
-def test_given_a_policy_for_a_type_that_azure_may_add_when_reported_then_it_is_pointed_out_once(now: float) -> None:
+def test_given_a_policy_for_a_type_that_azure_may_add_when_reported_then_it_is_pointed_out_once() -> None:
     policy = read_policy({"policies": [{"name": "moves", "match": {"event_types": ["Migrate", "Reboot"]}}]})
 
-    nothing, _group, remark = describe_plan(make_plan([Host("web0", "vm_0")], policy, now), now)
+    nothing, _group, remark = describe_plan(make_plan([Host("web0", "vm_0")], policy, NOW), NOW)
 
     assert nothing == "Nothing is announced for these hosts."
     assert remark.startswith(
@@ -132,11 +123,9 @@ def test_given_a_policy_for_a_type_that_azure_may_add_when_reported_then_it_is_p
     )
 
 
-def test_given_a_host_that_failed_then_it_is_said_that_its_event_was_not_approved_and_when_it_began(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_host_that_failed_then_it_is_said_that_its_event_was_not_approved_and_when_it_began() -> None:
     hosts = [Host(f"web{n}", f"vm_{n}", (event(resources=(f"vm_{n}",), event_id=f"E{n}"),)) for n in range(2)]
-    plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
+    plan = make_plan(hosts, Policy(minimum_in_service="0"), NOW)
     failed = Result(failures=("no stop",), outcome="over", restored=True)
     start = "at its NotBefore, 2026-09-19T18:15:00Z"
 
@@ -150,19 +139,17 @@ def test_given_a_host_that_failed_then_it_is_said_that_its_event_was_not_approve
     assert [told.hosts[name]["was_out"] for name in ("web0", "web1")] == [False, True]
 
 
-def test_given_a_host_that_others_keep_out_then_that_is_said_once(event: MakeEvent, now: float) -> None:
-    plan = make_plan([Host("web1", "vm_1", (event(),))], Policy(minimum_in_service="0"), now)
+def test_given_a_host_that_others_keep_out_then_that_is_said_once() -> None:
+    plan = make_plan([Host("web1", "vm_1", (event(),))], Policy(minimum_in_service="0"), NOW)
 
     told = describe_results(plan, {"web1": Result(outcome="over", stays_out="by hand", still_out="by hand")})
 
     assert told.lines[0].count("still out") == 1
 
 
-def test_given_results_when_reported_then_each_host_has_a_line_and_each_failure_too(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_results_when_reported_then_each_host_has_a_line_and_each_failure_too() -> None:
     hosts = [Host(f"web{n}", f"vm_{n}", (event(resources=(f"vm_{n}",), event_id=f"E{n}"),)) for n in range(3)]
-    plan = make_plan([*hosts, Host("web3")], Policy(minimum_in_service="0"), now)
+    plan = make_plan([*hosts, Host("web3")], Policy(minimum_in_service="0"), NOW)
     approved = {"e0": 871}
 
     told = describe_results(
@@ -216,10 +203,8 @@ def test_given_results_when_reported_then_each_host_has_a_line_and_each_failure_
     assert [host["failures"] for host in told.hosts.values()][1:] == list(told.by_host.values())
 
 
-def test_given_connections_that_remained_and_a_host_that_stays_out_when_reported_then_both_are_named(
-    event: MakeEvent, now: float
-) -> None:
-    plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),)), Host("web2", "vm_1")], Policy(), now)
+def test_given_connections_that_remained_and_a_host_that_stays_out_when_reported_then_both_are_named() -> None:
+    plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),)), Host("web2", "vm_1")], Policy(), NOW)
 
     told = describe_results(
         plan,
@@ -249,10 +234,10 @@ def test_given_connections_that_remained_and_a_host_that_stays_out_when_reported
     ],
 )
 def test_given_a_mere_check_when_reported_then_it_says_what_would_be_approved_and_restored(
-    event: MakeEvent, now: float, event_type: str, predicted: str
+    event_type: str, predicted: str
 ) -> None:
     hosts = [Host("web1", "vm_0", (event(event_type, event_id="A"),)), Host("web2", "vm_1", needs_restore=True)]
-    plan = make_plan(hosts, Policy(), now)
+    plan = make_plan(hosts, Policy(), NOW)
     result = Result(steps=("would be prepared",), approved={"A": 871}, predicted=True)
 
     assert describe_results(plan, {"web1": result, "web2": Result(predicted=True)}).lines[-2:] == [
@@ -261,15 +246,15 @@ def test_given_a_mere_check_when_reported_then_it_says_what_would_be_approved_an
     ]
 
 
-def test_given_hosts_with_agents_when_reported_then_what_is_left_to_them_is_named(event: MakeEvent, now: float) -> None:
+def test_given_hosts_with_agents_when_reported_then_what_is_left_to_them_is_named() -> None:
     agent = {"in_rotation": True, "events": []}
     hosts = [
         Host("web1", "vm_0", (event(event_id="A"),), agent=agent),
         Host("web2", "vm_1", (event("Redeploy", ("vm_1",), event_id="B", status="Started"),), agent=agent),
     ]
-    plan = make_plan(hosts, Policy(), now)
+    plan = make_plan(hosts, Policy(), NOW)
 
-    assert describe_plan(plan, now) == [
+    assert describe_plan(plan, NOW) == [
         "Redeploy B: web2, has status Started: will not be approved, it has started already",
         "Reboot A: web1, starts in 900 s: it is left to the agent of web1",
         "Batch 1 of 1: web2 (left to its agent), web1 (left to its agent)",
@@ -283,23 +268,19 @@ def test_given_hosts_with_agents_when_reported_then_what_is_left_to_them_is_name
     ]
 
 
-def test_given_a_host_that_stays_in_service_for_others_when_reported_then_it_fails_the_run_by_name(
-    event: MakeEvent, now: float
-) -> None:
-    plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),))], Policy(minimum_in_service="1"), now)
+def test_given_a_host_that_stays_in_service_for_others_when_reported_then_it_fails_the_run_by_name() -> None:
+    plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),))], Policy(minimum_in_service="1"), NOW)
 
     reason = "1 of 1 hosts are in service, and 1 must stay: stays in service until less than 300 s of notice are left"
-    assert describe_plan(plan, now) == [
+    assert describe_plan(plan, NOW) == [
         f"Reboot A: web1, starts in 900 s: left alone, {reason}",
         "all: 1 of 1 in service, 1 must stay",
     ]
     assert describe_results(plan, {}).failures == [f"web1: left in service: {reason}"]
 
 
-def test_given_a_host_that_was_hit_while_in_service_when_reported_then_it_fails_the_run(
-    event: MakeEvent, now: float
-) -> None:
-    plan = make_plan([Host("web1", "vm_0", (event(event_id="A", status="Started"),))], Policy(), now)
+def test_given_a_host_that_was_hit_while_in_service_when_reported_then_it_fails_the_run() -> None:
+    plan = make_plan([Host("web1", "vm_0", (event(event_id="A", status="Started"),))], Policy(), NOW)
 
     told = describe_results(plan, {"web1": Result(outcome="over", restored=True, unprepared=True)})
 
@@ -318,9 +299,9 @@ def test_given_a_host_that_was_hit_while_in_service_when_reported_then_it_fails_
     ],
 )
 def test_given_a_planned_host_when_its_maintenance_came_to_no_end_then_it_fails_the_run(
-    event: MakeEvent, now: float, result: Result, fails: bool
+    result: Result, fails: bool
 ) -> None:
-    plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),))], Policy(), now)
+    plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),))], Policy(), NOW)
 
     told = describe_results(plan, {"web1": result})
 

@@ -34,9 +34,7 @@ from ansible_collections.foghorn.azure_events.tests.sizes import sample
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .conftest import NOW, make_event
-
-MakeEvent = Callable[..., Event]
+from .conftest import NOW, event
 
 LASTS = 300.0  # seconds for which an event stays listed after its start
 LOOKS_EVERY = 60.0
@@ -89,12 +87,12 @@ class World:
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
-        for event in list(self.events.values()):
-            if event.event_id in self.ends:
-                if self.now >= self.ends[event.event_id]:
-                    del self.events[event.event_id]
-            elif event.not_before is not None and event.not_before.timestamp() <= self.now:
-                self.start(event)
+        for one in list(self.events.values()):
+            if one.event_id in self.ends:
+                if self.now >= self.ends[one.event_id]:
+                    del self.events[one.event_id]
+            elif one.not_before is not None and one.not_before.timestamp() <= self.now:
+                self.start(one)
 
     def start(self, event: Event) -> None:
         self.events[event.event_id] = event._replace(event_status="Started", not_before=None)
@@ -287,12 +285,12 @@ def end_leases(world: World) -> None:
 
 
 @pytest.fixture
-def make_world(event: MakeEvent, now: float) -> Callable[[], World]:
+def make_world() -> Callable[[], World]:
     """Five hosts, of which two share a reboot, one is frozen, one is rebooted, and one redeployed later."""
 
     def make() -> World:
         return World(
-            now,
+            NOW,
             5,
             [
                 event(resources=("vm_0", "vm_1"), event_id="shared", notice=3000),
@@ -390,10 +388,10 @@ def test_given_hosts_that_share_an_event_when_a_step_fails_on_one_then_it_is_nev
 
 @pytest.mark.parametrize("step", [Step.LEASE, Step.DRAIN])
 def test_given_a_removal_that_fails_for_a_while_when_there_is_time_then_its_event_is_approved_without_a_failure(
-    event: MakeEvent, now: float, step: Step
+    step: Step,
 ) -> None:
-    world = World(now, 2, [event(resources=("vm_0",), event_id="own", notice=900)], minimum=1)
-    world.machines["h0"].breaks_at, world.machines["h0"].heals_at = {step}, now + 300
+    world = World(NOW, 2, [event(resources=("vm_0",), event_id="own", notice=900)], minimum=1)
+    world.machines["h0"].breaks_at, world.machines["h0"].heals_at = {step}, NOW + 300
 
     result = play(world)["h0"]
 
@@ -407,37 +405,35 @@ def test_given_a_removal_that_fails_for_a_while_when_there_is_time_then_its_even
 @pytest.mark.parametrize("event_type", ["Reboot", "Preempt", "Terminate"])
 @pytest.mark.parametrize("notice", [40, 300, 900])
 def test_given_a_removal_that_fails_for_good_when_the_event_begins_anyway_then_services_are_stopped_in_time(
-    event: MakeEvent, now: float, event_type: str, notice: float
+    event_type: str, notice: float
 ) -> None:
-    world = World(now, 2, [event(event_type, ("vm_0",), event_id="own", notice=notice)], minimum=1)
+    world = World(NOW, 2, [event(event_type, ("vm_0",), event_id="own", notice=notice)], minimum=1)
     machine = world.machines["h0"]
     machine.breaks_at = {Step.DRAIN}
 
     result = play(world)["h0"]
 
     assert machine.stopped_at is not None
-    assert machine.stopped_at <= now + notice - min(world.policy.margin, notice / 10)
+    assert machine.stopped_at <= NOW + notice - min(world.policy.margin, notice / 10)
     assert (world.approvals, result.failures) == ([], ("drain: it broke",))
 
 
-def test_given_a_removal_that_fails_for_good_when_the_event_is_far_off_then_no_service_is_stopped_and_it_is_back_soon(
-    event: MakeEvent, now: float
-) -> None:
-    world = World(now, 2, [event(resources=("vm_0",), event_id="own", notice=7200)], minimum=1)
+def test_given_a_removal_that_fails_for_good_when_the_event_is_far_off_then_nothing_is_stopped_and_it_is_back() -> None:
+    world = World(NOW, 2, [event(resources=("vm_0",), event_id="own", notice=7200)], minimum=1)
     world.machines["h0"].breaks_at = {Step.DRAIN}
 
     result = play(world)["h0"]
 
     assert (world.machines["h0"].stopped_at, result.restored) == (None, True)
-    assert world.now < now + 120
+    assert world.now < NOW + 120
 
 
 def test_given_a_removal_that_is_attempted_again_then_only_hosts_that_share_its_event_wait_for_it(
-    event: MakeEvent, now: float, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shared = event(resources=("vm_0", "vm_1"), event_id="shared", notice=900)
-    world = World(now, 4, [shared, event(resources=("vm_2",), event_id="own", notice=900)], minimum=1)
-    world.machines["h0"].breaks_at, world.machines["h0"].heals_at = {Step.DRAIN}, now + 300
+    world = World(NOW, 4, [shared, event(resources=("vm_2",), event_id="own", notice=900)], minimum=1)
+    world.machines["h0"].breaks_at, world.machines["h0"].heals_at = {Step.DRAIN}, NOW + 300
     approved_at: dict[str, float] = {}
     start = world.start
 
@@ -450,35 +446,31 @@ def test_given_a_removal_that_is_attempted_again_then_only_hosts_that_share_its_
     results = play(world)
 
     assert world.approvals == ["own", "shared"]
-    assert approved_at["own"] < now + 60
-    assert approved_at["shared"] > now + 300
+    assert approved_at["own"] < NOW + 60
+    assert approved_at["shared"] > NOW + 300
     assert all(result.failures == () and result.restored for result in results.values())
 
 
-def test_given_a_removal_that_fails_when_its_event_is_withdrawn_then_it_is_not_attempted_again(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_removal_that_fails_when_its_event_is_withdrawn_then_it_is_not_attempted_again() -> None:
     own = event(resources=("vm_0",), event_id="own", notice=900)
-    run = begin([Host("h0", "vm_0", (own,))], Policy(), now)
-    run, _orders = advance(run, [], now)
-    run, _orders = advance(run, [OrderReport("h0", Step.LEASE)], now)
+    run = begin([Host("h0", "vm_0", (own,))], Policy(), NOW)
+    run, _orders = advance(run, [], NOW)
+    run, _orders = advance(run, [OrderReport("h0", Step.LEASE)], NOW)
 
-    run, orders = advance(run, [OrderReport("h0", Step.DRAIN, failure="503", listed=[])], now)
+    run, orders = advance(run, [OrderReport("h0", Step.DRAIN, failure="503", listed=[])], NOW)
 
     assert [order.do for order in orders] == [Step.RESTORE]
 
 
-def test_given_no_time_for_stopping_when_a_host_is_out_then_its_services_have_some_all_the_same(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_no_time_for_stopping_when_a_host_is_out_then_its_services_have_some_all_the_same() -> None:
     own = event(resources=("vm_0",), event_id="own", notice=60)
-    run = begin([Host("h0", "vm_0", (own,))], Policy(), now)
-    run, _orders = advance(run, [], now)
-    run, _orders = advance(run, [OrderReport("h0", Step.LEASE)], now)
+    run = begin([Host("h0", "vm_0", (own,))], Policy(), NOW)
+    run, _orders = advance(run, [], NOW)
+    run, _orders = advance(run, [OrderReport("h0", Step.LEASE)], NOW)
 
-    _run, orders = advance(run, [OrderReport("h0", Step.DRAIN, listed=[own])], now + 59)
+    _run, orders = advance(run, [OrderReport("h0", Step.DRAIN, listed=[own])], NOW + 59)
 
-    assert [(order.do, order.host_plan and order.host_plan.stopped_by) for order in orders] == [(Step.STOP, now + 89)]
+    assert [(order.do, order.host_plan and order.host_plan.stopped_by) for order in orders] == [(Step.STOP, NOW + 89)]
 
 
 def test_given_a_host_that_somebody_takes_out_by_hand_meanwhile_then_it_stays_out_and_that_is_reported(
@@ -547,9 +539,7 @@ def left_by_an_earlier_run(now: float, roles: Iterable[str]) -> World:
     roles = list(roles)
     notices = {"hit": 285.0, "far": 3000.0, "evicted": 30.0}
     events = [
-        make_event(
-            "Preempt" if role == "evicted" else "Reboot", (f"vm_{number}",), notices.get(role), event_id=f"e{number}"
-        )
+        event("Preempt" if role == "evicted" else "Reboot", (f"vm_{number}",), notices.get(role), event_id=f"e{number}")
         for number, role in enumerate(roles)
         if role not in ("in service", "over")
     ]
@@ -570,11 +560,11 @@ ROLES = ("in service", "over", "soon over", "late over", "hit", "far", "evicted"
 FLEETS_LEFT = sample(list(itertools.product(ROLES, repeat=4)), lambda roles: tuple(sorted(roles)))
 
 
-def test_given_hosts_that_an_earlier_run_left_out_then_whoever_can_return_in_time_is_back_before_another_leaves(
-    now: float,
-) -> None:
+def test_given_hosts_that_an_earlier_run_left_out_then_whoever_can_return_in_time_is_back_before_another_leaves() -> (
+    None
+):
     for roles in FLEETS_LEFT:
-        world = left_by_an_earlier_run(now, roles)
+        world = left_by_an_earlier_run(NOW, roles)
         left_with: dict[str, list[str]] = {}
 
         def look(name: str, world: World = world, left_with: dict[str, list[str]] = left_with) -> None:
@@ -591,8 +581,8 @@ def test_given_hosts_that_an_earlier_run_left_out_then_whoever_can_return_in_tim
             assert [other for other in out if roles[int(other[1])] in could_return] == [], (roles, name)
 
 
-def test_given_no_time_for_a_return_then_who_is_hit_leaves_first(now: float) -> None:
-    world = left_by_an_earlier_run(now, ["over", "evicted", "in service"])
+def test_given_no_time_for_a_return_then_who_is_hit_leaves_first() -> None:
+    world = left_by_an_earlier_run(NOW, ["over", "evicted", "in service"])
 
     results = play(world)
 
@@ -601,8 +591,8 @@ def test_given_no_time_for_a_return_then_who_is_hit_leaves_first(now: float) -> 
     assert steps[:2] == [("h1", Step.APPROVE), ("h0", Step.RESTORE)]
 
 
-def test_given_a_return_that_fails_then_who_is_hit_leaves_in_time(now: float) -> None:
-    world = left_by_an_earlier_run(now, ["over", "hit", "in service"])
+def test_given_a_return_that_fails_then_who_is_hit_leaves_in_time() -> None:
+    world = left_by_an_earlier_run(NOW, ["over", "hit", "in service"])
     world.machines["h0"].breaks_at = {Step.LEASE, Step.RESTORE}
 
     play(world)
@@ -612,8 +602,8 @@ def test_given_a_return_that_fails_then_who_is_hit_leaves_in_time(now: float) ->
     assert world.machines["h1"].stopped_at is not None
 
 
-def test_given_a_prediction_when_hosts_return_first_then_all_is_predicted_without_a_wait(now: float) -> None:
-    world = left_by_an_earlier_run(now, ["over", "soon over", "hit", "in service"])
+def test_given_a_prediction_when_hosts_return_first_then_all_is_predicted_without_a_wait() -> None:
+    world = left_by_an_earlier_run(NOW, ["over", "soon over", "hit", "in service"])
     run = begin([world.read(name, None) for name in world.machines], world.policy, world.now, predicts=True)
     reports: list[OrderReport] = []
     done = set()
@@ -647,9 +637,9 @@ def test_given_something_to_be_done_after_each_batch_then_it_is_done_once_for_ea
     assert world.is_as_before()
 
 
-def test_given_hosts_that_wait_for_room_then_they_go_when_others_are_back(event: MakeEvent, now: float) -> None:
+def test_given_hosts_that_wait_for_room_then_they_go_when_others_are_back() -> None:
     events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
-    world = World(now, 4, events, minimum=3)
+    world = World(NOW, 4, events, minimum=3)
 
     results = play(world)
 
@@ -667,10 +657,10 @@ def test_given_hosts_that_wait_for_room_then_they_go_when_others_are_back(event:
     ],
 )
 def test_given_an_event_that_is_gone_when_its_batch_comes_then_it_is_reported_whether_it_has_hit_the_host(
-    event: MakeEvent, now: float, later: float, failures: tuple[str, ...], steps: tuple[str, ...]
+    later: float, failures: tuple[str, ...], steps: tuple[str, ...]
 ) -> None:
     events = [event(resources=(f"vm_{n}",), event_id=f"e{n}", notice=notice) for n, notice in ((0, 3000), (1, 9000))]
-    world = World(now, 3, events, minimum=2)
+    world = World(NOW, 3, events, minimum=2)
 
     def gone() -> None:
         world.withdraw("e1")
@@ -683,11 +673,9 @@ def test_given_an_event_that_is_gone_when_its_batch_comes_then_it_is_reported_wh
     assert result.steps == steps
 
 
-def test_given_a_step_that_failed_when_later_hosts_can_wait_then_they_stay_in_service(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_step_that_failed_when_later_hosts_can_wait_then_they_stay_in_service() -> None:
     events = [event(resources=(f"vm_{n}",), event_id=f"e{n}", notice=9000) for n in (0, 1)]
-    world = World(now, 3, events, minimum=2)
+    world = World(NOW, 3, events, minimum=2)
     world.machines["h0"].breaks_at = {Step.STOP}
 
     results = play(world)
@@ -720,10 +708,8 @@ def test_given_a_host_that_does_not_answer_then_it_is_asked_again_and_fails_the_
     assert ("h4", Step.ASK) in world.orders
 
 
-def test_given_an_event_shared_with_a_host_that_answers_late_then_both_are_prepared_and_it_is_approved(
-    event: MakeEvent, now: float
-) -> None:
-    world = World(now, 4, [event(resources=("vm_0", "vm_1"), event_id="shared", notice=1500)])
+def test_given_an_event_shared_with_a_host_that_answers_late_then_both_are_prepared_and_it_is_approved() -> None:
+    world = World(NOW, 4, [event(resources=("vm_0", "vm_1"), event_id="shared", notice=1500)])
     world.machines["h1"].unplugged = True
     world.happens["h1", Step.ASK] = lambda: setattr(world.machines["h1"], "unplugged", False)
 
@@ -745,34 +731,32 @@ def test_given_a_host_that_never_answers_then_it_counts_as_no_failure_that_would
     assert sorted(world.approvals) == ["freeze", "own", "shared"]
 
 
-def test_given_hosts_that_are_off_on_purpose_then_they_are_named_and_fail_nothing(event: MakeEvent, now: float) -> None:
+def test_given_hosts_that_are_off_on_purpose_then_they_are_named_and_fail_nothing() -> None:
     hosts = [Host(f"h{n}", f"vm_{n}", (event(resources=(f"vm_{n}",)),) if n == 0 else ()) for n in range(2)]
 
-    run = begin(hosts, Policy(minimum_in_service="1"), now, off=("h2", "h3"))
+    run = begin(hosts, Policy(minimum_in_service="1"), NOW, off=("h2", "h3"))
 
     assert run.plan.batches == [["h0"]]
     assert run.plan.groups == ("all: 2 of 2 in service, 1 must stay",)
-    assert "off on purpose, and not asked: h2, h3" in describe_plan(run.plan, now)
+    assert "off on purpose, and not asked: h2, h3" in describe_plan(run.plan, NOW)
     report = run.report()
     assert "h2: off on purpose" in report.lines
     assert report.hosts["h3"]["steps"] == ["off on purpose"]
     assert "h2" not in report.by_host
 
 
-def test_given_nothing_announced_then_there_is_no_order(now: float) -> None:
-    world = World(now, 3, [])
+def test_given_nothing_announced_then_there_is_no_order() -> None:
+    world = World(NOW, 3, [])
 
     assert play(world) == {}
     assert world.orders == []
 
 
-def test_given_no_events_when_something_would_fail_then_the_run_says_so_and_fails_for_that_host(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_no_events_when_something_would_fail_then_the_run_says_so_and_fails_for_that_host() -> None:
     broken = Host("h0", "vm_0", would_fail=("no unit ngnix",))
     hit = Host("h2", "vm_2", (event(resources=("vm_2",)),), would_fail=("no unit ngnix",))
 
-    report = begin([broken, Host("h1", "vm_1"), hit], Policy(), now).report()
+    report = begin([broken, Host("h1", "vm_1"), hit], Policy(), NOW).report()
 
     assert report.by_host["h0"] == ["would fail if it were hit: no unit ngnix"]
     assert "h0: no event: FAILED: would fail if it were hit: no unit ngnix" in report.lines
@@ -781,16 +765,14 @@ def test_given_no_events_when_something_would_fail_then_the_run_says_so_and_fail
     assert "would fail" not in report.by_host["h2"][0]
 
 
-def test_given_a_prediction_then_all_goes_through_the_plan_once_and_nothing_is_noted_or_watched(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_prediction_then_all_goes_through_the_plan_once_and_nothing_is_noted_or_watched() -> None:
     events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
-    world = World(now, 4, events, minimum=3)
-    run = begin([world.read(name, None) for name in world.machines], world.policy, now, predicts=True)
+    world = World(NOW, 4, events, minimum=3)
+    run = begin([world.read(name, None) for name in world.machines], world.policy, NOW, predicts=True)
     given: list[Step] = []
     for turn in range(len(run.plan.turns)):
         run = begin_turn(run, turn)
-        run, orders = advance(run, [], now)
+        run, orders = advance(run, [], NOW)
         while orders:
             given += [order.do for order in orders]
             done = [
@@ -799,7 +781,7 @@ def test_given_a_prediction_then_all_goes_through_the_plan_once_and_nothing_is_n
                 else OrderReport(order.host, order.do, approved=dict.fromkeys(order.event_ids, 100))
                 for order in orders
             ]
-            run, orders = advance(run, done, now)
+            run, orders = advance(run, done, NOW)
 
     assert run.is_over
     assert given.count(Step.LEASE) == 4
@@ -808,8 +790,8 @@ def test_given_a_prediction_then_all_goes_through_the_plan_once_and_nothing_is_n
     assert all("would be prepared" in line for line in run.report().lines)
 
 
-def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is_ready_and_restored(now: float) -> None:
-    world = World(now, 4, [], minimum=1)
+def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is_ready_and_restored() -> None:
+    world = World(NOW, 4, [], minimum=1)
     world.policy = Policy(minimum_in_service="1", max_failed=9)
     world.machines["h1"].breaks_at = {Step.STOP}
     world.machines["h2"].by_hand = True
@@ -817,9 +799,9 @@ def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is
         world.read(name, None)._replace(demand=Demand(DemandKind.MOVE, name) if name != "h3" else None)
         for name in world.machines
     ]
-    run = begin(hosts, world.policy, now, demand=DemandKind.MOVE)
+    run = begin(hosts, world.policy, NOW, demand=DemandKind.MOVE)
     given: list[tuple[str, Step]] = []
-    run, orders = advance(run, [], now)
+    run, orders = advance(run, [], NOW)
     while orders:
         given += [(order.host, order.do) for order in orders]
         done = [
@@ -828,7 +810,7 @@ def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is
             else world.carry_out(order, None)
             for order in orders
         ]
-        run, orders = advance(run, done, now)
+        run, orders = advance(run, done, NOW)
 
     assert ("h0", Step.MOVE) in given
     assert ("h1", Step.MOVE) not in given
@@ -840,14 +822,14 @@ def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is
     assert not {Step.NOTE, Step.APPROVE, Step.WATCH} & {step for _host, step in given}
 
 
-def test_given_a_host_that_azure_may_still_move_then_it_stays_out_and_its_lease_ends(now: float) -> None:
+def test_given_a_host_that_azure_may_still_move_then_it_stays_out_and_its_lease_ends() -> None:
     hosts = [Host("h0", "vm_0", demand=Demand(DemandKind.MOVE, "h0")), Host("h1", "vm_1")]
-    run = begin(hosts, Policy(minimum_in_service="1"), now, demand=DemandKind.MOVE)
-    run, orders = advance(run, [], now)
+    run = begin(hosts, Policy(minimum_in_service="1"), NOW, demand=DemandKind.MOVE)
+    run, orders = advance(run, [], NOW)
     while orders[0].do is not Step.MOVE:
-        run, orders = advance(run, [OrderReport(order.host, order.do) for order in orders], now)
+        run, orders = advance(run, [OrderReport(order.host, order.do) for order in orders], NOW)
 
-    run, orders = advance(run, [OrderReport("h0", Step.MOVE, "it may still move", may_still_move=True)], now)
+    run, orders = advance(run, [OrderReport("h0", Step.MOVE, "it may still move", may_still_move=True)], NOW)
 
     assert [order.do for order in orders] == [Step.RELEASE]
 
@@ -886,8 +868,8 @@ class Updates(World):
         ) and all(machine.in_rotation and machine.claim is None for machine in others)
 
 
-def test_given_updates_when_all_hosts_can_be_drained_then_they_stay_out_without_a_lease(now: float) -> None:
-    world = Updates(now)
+def test_given_updates_when_all_hosts_can_be_drained_then_they_stay_out_without_a_lease() -> None:
+    world = Updates(NOW)
 
     results = play(world, demand=DemandKind.UPDATE)
 
@@ -900,10 +882,8 @@ def test_given_updates_when_all_hosts_can_be_drained_then_they_stay_out_without_
 
 
 @pytest.mark.parametrize("step", [Step.LEASE, Step.DRAIN, Step.STOP, Step.NOTE])
-def test_given_updates_when_a_step_fails_on_one_host_then_they_are_cancelled_and_both_are_back(
-    now: float, step: Step
-) -> None:
-    world = Updates(now)
+def test_given_updates_when_a_step_fails_on_one_host_then_they_are_cancelled_and_both_are_back(step: Step) -> None:
+    world = Updates(NOW)
     world.machines["h1"].breaks_at = {step}
 
     results = play(world, demand=DemandKind.UPDATE)
@@ -913,17 +893,17 @@ def test_given_updates_when_a_step_fails_on_one_host_then_they_are_cancelled_and
     assert any(f"{step.value}: it broke" in failure for failure in results["h1"].failures)
 
 
-def test_given_updates_when_a_removal_fails_once_then_it_is_attempted_again_and_all_are_ready(now: float) -> None:
-    world = Updates(now)
-    world.machines["h1"].breaks_at, world.machines["h1"].heals_at = {Step.DRAIN}, now + 20
+def test_given_updates_when_a_removal_fails_once_then_it_is_attempted_again_and_all_are_ready() -> None:
+    world = Updates(NOW)
+    world.machines["h1"].breaks_at, world.machines["h1"].heals_at = {Step.DRAIN}, NOW + 20
 
     play(world, demand=DemandKind.UPDATE)
 
     assert world.are_ready()
 
 
-def test_given_updates_that_cannot_be_cancelled_when_a_step_fails_then_what_is_drained_stays_out(now: float) -> None:
-    world = Updates(now)
+def test_given_updates_that_cannot_be_cancelled_when_a_step_fails_then_what_is_drained_stays_out() -> None:
+    world = Updates(NOW)
     world.machines["h0"].breaks_at = {Step.CANCEL}
     world.machines["h1"].breaks_at = {Step.STOP}
 
@@ -946,9 +926,9 @@ def test_given_updates_that_cannot_be_cancelled_when_a_step_fails_then_what_is_d
     ids=["minimum", "others out", "silent", "leased", "late"],
 )
 def test_given_updates_when_they_may_not_go_together_then_none_of_the_hosts_is_touched_and_the_reason_is_reported(
-    now: float, spoil: Callable[[Updates], None], why: str
+    spoil: Callable[[Updates], None], why: str
 ) -> None:
-    world = Updates(now)
+    world = Updates(NOW)
     spoil(world)
 
     run = ended_run(world, DemandKind.UPDATE)
@@ -958,16 +938,16 @@ def test_given_updates_when_they_may_not_go_together_then_none_of_the_hosts_is_t
     assert run.is_cancelled is None, "the playbook does, whether there is a plan or not"
 
 
-def test_given_updates_of_a_whole_group_when_the_minimum_allows_that_then_all_go(now: float) -> None:
-    demand = Demand(DemandKind.UPDATE, "updates", now + 1000, ("h0", "h1"))
+def test_given_updates_of_a_whole_group_when_the_minimum_allows_that_then_all_go() -> None:
+    demand = Demand(DemandKind.UPDATE, "updates", NOW + 1000, ("h0", "h1"))
     hosts = [Host(name, name, demand=demand) for name in ("h0", "h1")]
 
-    assert begin(hosts, Policy(), now, demand=DemandKind.UPDATE).plan.held.keys() == {"h0", "h1"}
-    assert begin(hosts, Policy(minimum_in_service="0"), now, demand=DemandKind.UPDATE).plan.batches == [["h0", "h1"]]
+    assert begin(hosts, Policy(), NOW, demand=DemandKind.UPDATE).plan.held.keys() == {"h0", "h1"}
+    assert begin(hosts, Policy(minimum_in_service="0"), NOW, demand=DemandKind.UPDATE).plan.batches == [["h0", "h1"]]
 
 
-def test_given_updates_when_a_host_answers_late_then_it_goes_with_the_others(now: float) -> None:
-    world = Updates(now)
+def test_given_updates_when_a_host_answers_late_then_it_goes_with_the_others() -> None:
+    world = Updates(NOW)
     world.machines["h1"].unplugged = True
     world.happens["h1", Step.ASK] = lambda: setattr(world.machines["h1"], "unplugged", False)
 
@@ -976,22 +956,22 @@ def test_given_updates_when_a_host_answers_late_then_it_goes_with_the_others(now
     assert world.are_ready()
 
 
-def test_given_updates_when_something_would_fail_on_a_host_then_none_is_touched(now: float) -> None:
-    demand = Demand(DemandKind.UPDATE, "updates", now + 1000, ("h0", "h1"))
+def test_given_updates_when_something_would_fail_on_a_host_then_none_is_touched() -> None:
+    demand = Demand(DemandKind.UPDATE, "updates", NOW + 1000, ("h0", "h1"))
     hosts = [Host(f"h{number}", f"vm_{number}", demand=demand) for number in range(2)]
     hosts[1] = hosts[1]._replace(would_fail=("no unit ngnix",))
-    run = begin([*hosts, Host("h2", "vm_2"), Host("h3", "vm_3")], Policy(), now, demand=DemandKind.UPDATE)
+    run = begin([*hosts, Host("h2", "vm_2"), Host("h3", "vm_3")], Policy(), NOW, demand=DemandKind.UPDATE)
 
     assert run.plan.held["h1"] == "no unit ngnix"
     assert run.plan.turns == []
 
 
-def test_given_updates_when_the_controller_is_killed_at_any_order_then_the_next_run_has_all_ready(now: float) -> None:
-    whole = Updates(now)
+def test_given_updates_when_the_controller_is_killed_at_any_order_then_the_next_run_has_all_ready() -> None:
+    whole = Updates(NOW)
     play(whole, demand=DemandKind.UPDATE)
     assert len(whole.orders) >= 8
     for count in disturbed(whole):
-        world = Updates(now)
+        world = Updates(NOW)
         with pytest.raises(Killed):
             play(world, kill_at=count, demand=DemandKind.UPDATE)
         end_leases(world)
@@ -1000,13 +980,11 @@ def test_given_updates_when_the_controller_is_killed_at_any_order_then_the_next_
         assert (world.is_cancelled, world.least) == (False, 2), count
 
 
-def test_given_updates_when_any_answer_is_lost_then_all_are_ready_or_cancelled_and_back_but_for_what_is_known_to_be_out(
-    now: float,
-) -> None:
-    whole = Updates(now)
+def test_given_updates_when_any_answer_is_lost_then_all_are_ready_or_cancelled_and_back_unless_known_out() -> None:
+    whole = Updates(NOW)
     play(whole, demand=DemandKind.UPDATE)
     for lost in disturbed(whole):
-        world = Updates(now)
+        world = Updates(NOW)
         results = play(world, lose_at=lost, demand=DemandKind.UPDATE)
         host, step = world.orders[lost - 1]
         if step in (Step.RELEASE, Step.LEASE, Step.DRAIN):
@@ -1021,10 +999,10 @@ def test_given_updates_when_any_answer_is_lost_then_all_are_ready_or_cancelled_a
 
 @pytest.mark.parametrize("broken", [Step.LEASE, Step.DRAIN, Step.STOP])
 def test_given_updates_that_are_cancelled_when_the_controller_is_killed_then_the_next_run_restores_what_is_out(
-    now: float, broken: Step
+    broken: Step,
 ) -> None:
     def updates() -> Updates:
-        world = Updates(now)
+        world = Updates(NOW)
         world.machines["h1"].breaks_at = {broken}
         return world
 
@@ -1040,10 +1018,8 @@ def test_given_updates_that_are_cancelled_when_the_controller_is_killed_then_the
         assert world.is_as_before(), count
 
 
-def test_given_hosts_that_an_earlier_run_has_drained_when_the_updates_cannot_be_done_then_they_are_restored(
-    now: float,
-) -> None:
-    world = Updates(now)
+def test_given_hosts_that_an_earlier_run_has_drained_when_the_updates_cannot_be_done_then_they_are_restored() -> None:
+    world = Updates(NOW)
     play(world, demand=DemandKind.UPDATE)
     world.machines["h1"].unplugged = True
 
@@ -1054,43 +1030,39 @@ def test_given_hosts_that_an_earlier_run_has_drained_when_the_updates_cannot_be_
     assert world.machines["h0"].claim is None
 
 
-def test_given_updates_in_a_prediction_then_nothing_is_cancelled_and_nothing_kept_out(now: float) -> None:
-    world = Updates(now)
+def test_given_updates_in_a_prediction_then_nothing_is_cancelled_and_nothing_kept_out() -> None:
+    world = Updates(NOW)
     hosts = [world.read(name, None) for name in world.machines]
-    run = begin(hosts, world.policy, now, predicts=True, demand=DemandKind.UPDATE)
+    run = begin(hosts, world.policy, NOW, predicts=True, demand=DemandKind.UPDATE)
     given: set[Step] = set()
-    run, orders = advance(run, [], now)
+    run, orders = advance(run, [], NOW)
     while orders:
         given |= {order.do for order in orders}
-        run, orders = advance(run, [OrderReport(order.host, order.do) for order in orders], now)
+        run, orders = advance(run, [OrderReport(order.host, order.do) for order in orders], NOW)
 
     assert given == {Step.LEASE, Step.DRAIN, Step.STOP}
     assert run.report().by_host == {}
 
 
-def test_given_a_batch_that_was_cut_short_when_the_next_begins_then_its_hosts_count_as_failed_and_their_leases_end(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_batch_that_was_cut_short_when_the_next_begins_then_its_hosts_have_failed_and_leases_end() -> None:
     events = [event(resources=(f"vm_{n}",), event_id=f"e{n}", notice=9000) for n in (0, 1)]
-    world = World(now, 3, events, minimum=2)
-    run = begin([world.read(name, None) for name in world.machines], world.policy, now)
-    run, orders = advance(run, [], now)
-    run, _orders = advance(run, [world.carry_out(order, None) for order in orders], now)
+    world = World(NOW, 3, events, minimum=2)
+    run = begin([world.read(name, None) for name in world.machines], world.policy, NOW)
+    run, orders = advance(run, [], NOW)
+    run, _orders = advance(run, [world.carry_out(order, None) for order in orders], NOW)
 
     run = begin_turn(run, 1)
 
     assert run.hosts["h0"].reading.failed
     assert [(order.host, order.do) for order in still_leased(run)] == [("h0", Step.RELEASE)]
-    run, orders = advance(run, [], now)
+    run, orders = advance(run, [], NOW)
     assert [(order.host, order.do) for order in orders] == [("h1", Step.ASK)]
     assert "was interrupted" in run.report().by_host["h0"][0]
 
 
-def test_given_a_host_that_is_back_before_others_begin_to_wait_then_these_are_asked_and_taken_at_once(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_host_that_is_back_before_others_begin_to_wait_then_these_are_asked_and_taken_at_once() -> None:
     events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
-    world = World(now, 4, events, minimum=3)
+    world = World(NOW, 4, events, minimum=3)
     world.policy = world.policy._replace(max_failed=9, begin_within=60.0)
     # What could not be stopped goes back at once: its event is far off.
     world.machines["h2"].breaks_at = {Step.STOP}
@@ -1104,12 +1076,10 @@ def test_given_a_host_that_is_back_before_others_begin_to_wait_then_these_are_as
 
 
 @pytest.mark.parametrize("step", [Step.WATCH, Step.WAIT])
-def test_given_a_wait_that_fails_then_it_is_not_ordered_again_and_again(
-    event: MakeEvent, now: float, step: Step
-) -> None:
+def test_given_a_wait_that_fails_then_it_is_not_ordered_again_and_again(step: Step) -> None:
     events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
-    world = World(now, 4, events, minimum=3)
-    run = begin([world.read(name, None) for name in world.machines], world.policy, now)
+    world = World(NOW, 4, events, minimum=3)
+    run = begin([world.read(name, None) for name in world.machines], world.policy, NOW)
     failed: list[str] = []
     for turn in range(len(run.plan.turns)):
         run, orders = advance(begin_turn(run, turn), [], world.now)
@@ -1138,29 +1108,25 @@ def test_given_a_report_of_what_was_not_ordered_then_it_is_refused(make_world: C
         advance(run, [OrderReport("h0", Step.APPROVE)], world.now)
 
 
-def test_given_only_agents_to_watch_then_the_run_may_be_handed_over_and_names_the_next(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_only_agents_to_watch_then_the_run_may_be_handed_over_and_names_the_next() -> None:
     reboots = [event(resources=(f"vm_{number}",), notice=600) for number in range(2)]
     agent = {"in_rotation": True, "events": []}
-    run = begin([Host(f"h{n}", f"vm_{n}", (reboots[n],), agent=agent) for n in range(2)], Policy(), now)
-    assert not may_be_handed_over(run, now)
+    run = begin([Host(f"h{n}", f"vm_{n}", (reboots[n],), agent=agent) for n in range(2)], Policy(), NOW)
+    assert not may_be_handed_over(run, NOW)
 
-    run, orders = advance(run, [], now)
+    run, orders = advance(run, [], NOW)
     assert {order.do for order in orders} == {Step.WATCH}
-    assert may_be_handed_over(run, now)
+    assert may_be_handed_over(run, NOW)
     over = hand_over(run, "job 17 goes on with it")
 
     assert over.is_over or begin_turn(over, len(over.plan.turns) - 1).is_over
-    assert advance(over, [], now)[1] == []
+    assert advance(over, [], NOW)[1] == []
     assert over.report().by_host == {}
     assert all("left alone: job 17 goes on with it" in line for line in over.report().lines)
 
 
 @pytest.mark.parametrize("left", ["needs_restore", "unanswered", "in_service", "prediction", "demand"])
-def test_given_a_host_with_an_order_in_this_run_then_the_run_is_not_handed_over(
-    event: MakeEvent, now: float, left: str
-) -> None:
+def test_given_a_host_with_an_order_in_this_run_then_the_run_is_not_handed_over(left: str) -> None:
     agent = {"in_rotation": True, "events": []}
     reboot = event(resources=("vm_0",), notice=600)
     others = {
@@ -1170,27 +1136,27 @@ def test_given_a_host_with_an_order_in_this_run_then_the_run_is_not_handed_over(
     }
     hosts = [Host("h0", "vm_0", (reboot,), agent=agent)] + ([others[left]] if left in others else [])
     demand = DemandKind.MOVE if left == "demand" else None
-    run = begin(hosts, Policy(minimum_in_service="0"), now, predicts=left == "prediction", demand=demand)
+    run = begin(hosts, Policy(minimum_in_service="0"), NOW, predicts=left == "prediction", demand=demand)
     if left in others:
         assert {name for turn in run.plan.turns for name in turn} == {"h0", "h1"}
 
-    run, _orders = advance(run, [], now)
-    assert not may_be_handed_over(run, now)
+    run, _orders = advance(run, [], NOW)
+    assert not may_be_handed_over(run, NOW)
     # Those of a run that only watches.
     watching = {name: host.at(Step.WATCH)._replace(is_given=True) for name, host in run.hosts.items()}
-    assert not may_be_handed_over(run._replace(hosts=watching), now)
+    assert not may_be_handed_over(run._replace(hosts=watching), NOW)
 
 
-def test_given_a_host_that_waits_for_room_then_the_run_is_handed_over_only_as_long_as_another_can_begin_in_time(
-    event: MakeEvent, now: float
-) -> None:
-    run = begin([Host("h0", "vm_0", (event(resources=("vm_0",)),))], Policy(), now)
-    waiting = run.hosts["h0"].at(Step.WAIT)._replace(is_given=True, until=now + 301)
+def test_given_a_host_that_waits_for_room_then_the_run_is_handed_over_only_as_long_as_another_can_begin_in_time() -> (
+    None
+):
+    run = begin([Host("h0", "vm_0", (event(resources=("vm_0",)),))], Policy(), NOW)
+    waiting = run.hosts["h0"].at(Step.WAIT)._replace(is_given=True, until=NOW + 301)
     run = run._replace(hosts={"h0": waiting})
 
-    assert may_be_handed_over(run, now)
-    assert not may_be_handed_over(run, now + 2)
-    assert not may_be_handed_over(run._replace(hosts={"h0": waiting._replace(is_leased=True)}), now)
+    assert may_be_handed_over(run, NOW)
+    assert not may_be_handed_over(run, NOW + 2)
+    assert not may_be_handed_over(run._replace(hosts={"h0": waiting._replace(is_leased=True)}), NOW)
 
 
 def test_given_batches_that_have_not_come_when_a_run_is_handed_over_then_none_of_their_hosts_is_asked(
@@ -1209,20 +1175,18 @@ def test_given_batches_that_have_not_come_when_a_run_is_handed_over_then_none_of
     assert run.report().by_host == {}
 
 
-def test_given_a_host_with_an_agent_then_it_is_watched_and_nothing_else_is_ordered(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_a_host_with_an_agent_then_it_is_watched_and_nothing_else_is_ordered() -> None:
     agent = {"in_rotation": True, "events": []}
     reboot = event(resources=("vm_0",), notice=600)
-    run = begin([Host("h0", "vm_0", (reboot,), agent=agent), Host("h1", "vm_1")], Policy(), now)
+    run = begin([Host("h0", "vm_0", (reboot,), agent=agent), Host("h1", "vm_1")], Policy(), NOW)
 
-    run, (order,) = advance(run, [], now)
+    run, (order,) = advance(run, [], NOW)
     assert (order.host, order.do) == ("h0", Step.WATCH)
     assert order.progress is not None
-    over = watch(order.progress, [], Policy(), now + 700, 5)
-    run, (order,) = advance(run, [OrderReport("h0", Step.WATCH, progress=over)], now + 700)
+    over = watch(order.progress, [], Policy(), NOW + 700, 5)
+    run, (order,) = advance(run, [OrderReport("h0", Step.WATCH, progress=over)], NOW + 700)
     assert order.do is Step.SEE_BACK
-    run, orders = advance(run, [OrderReport("h0", Step.SEE_BACK, failure="its agent has not restored it")], now + 700)
+    run, orders = advance(run, [OrderReport("h0", Step.SEE_BACK, failure="its agent has not restored it")], NOW + 700)
 
     assert (orders, run.is_over) == ([], True)
     assert run.results()["h0"].failures == ("its agent has not restored it",)
@@ -1264,7 +1228,7 @@ def test_given_any_fleet_when_steps_break_and_the_controller_is_killed_then_noth
     kill_at: int,
 ) -> None:
     events = [
-        make_event(kind, tuple(f"vm_{number}" for number in sorted(hit)), event_id=f"e{index}", notice=notice)
+        event(kind, tuple(f"vm_{number}" for number in sorted(hit)), event_id=f"e{index}", notice=notice)
         for index, (hit, kind, notice) in enumerate(zip(members, types, notices, strict=False))
     ]
     world = World(NOW, 5, events, minimum)

@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import ClockReading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt, Host
@@ -22,9 +20,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_fil
     write_run,
 )
 
+from .conftest import NOW, event
 from .test_run import World, play
-
-MakeEvent = Callable[..., Event]
 
 
 @pytest.fixture
@@ -32,12 +29,10 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "run.json")
 
 
-def test_given_a_fleet_when_its_run_is_kept_in_a_file_between_all_orders_then_it_ends_as_without(
-    event: MakeEvent, now: float, path: str
-) -> None:
+def test_given_a_fleet_when_its_run_is_kept_in_a_file_between_all_orders_then_it_ends_as_without(path: str) -> None:
     def make() -> World:
         shared = event(resources=("vm_0", "vm_1"), event_id="shared", notice=3000)
-        return World(now, 4, [shared, event("Freeze", ("vm_2",), event_id="freeze", notice=500, duration=60)])
+        return World(NOW, 4, [shared, event("Freeze", ("vm_2",), event_id="freeze", notice=500, duration=60)])
 
     kept: list[Run] = []
 
@@ -52,20 +47,18 @@ def test_given_a_fleet_when_its_run_is_kept_in_a_file_between_all_orders_then_it
     assert len(kept) > 10
 
 
-def test_given_a_host_with_all_that_may_be_known_of_it_when_written_then_nothing_is_lost(
-    event: MakeEvent, now: float, path: str
-) -> None:
+def test_given_a_host_with_all_that_may_be_known_of_it_when_written_then_nothing_is_lost(path: str) -> None:
     host = Host(
         "web1",
         "vm_1",
         (event(resources=("vm_1",), notice=3000),),
-        clock=ClockReading(now, now + 1, now),
+        clock=ClockReading(NOW, NOW + 1, NOW),
         tried=(Attempt("a", 60.0, "it broke"),),
         agent={"in_rotation": True, "events": []},
         seen={"a": 5.0},
         groups=("backend web",),
     )
-    run = begin([host, Host("web2")], Policy(), now)
+    run = begin([host, Host("web2")], Policy(), NOW)
 
     balancers = Balancers(groups={"web1": ["backend web"]}, down=["web2"])
     write_run(path, Kept(run, balancers, "/srv/out", {"web1": "/id"}))
@@ -85,7 +78,7 @@ def test_given_input_that_is_no_run_when_read_then_the_file_is_named(path: str, 
         read_run(path, Policy())
 
 
-def test_given_a_file_when_it_is_written_then_nobody_else_may_read_it(now: float, path: str) -> None:
-    write_run(path, Kept(begin([Host("web1")], Policy(), now)))
+def test_given_a_file_when_it_is_written_then_nobody_else_may_read_it(path: str) -> None:
+    write_run(path, Kept(begin([Host("web1")], Policy(), NOW)))
 
     assert Path(path).stat().st_mode & 0o777 == 0o600

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import Waiting as World
 
-MakeEvent = Callable[..., Event]
+from .conftest import NOW, event
+
 SILENCE = None
 LOOK_EVERY = 1.0
 
@@ -83,21 +84,21 @@ class Waiting:
 
 
 @pytest.fixture
-def reboot(event: MakeEvent) -> Event:
+def reboot() -> Event:
     """What is waited for."""
     return event(event_id="E1", notice=600)
 
 
 @pytest.fixture
-def started(event: MakeEvent) -> Event:
+def started() -> Event:
     """The same, later."""
     return event(event_id="E1", status="Started")
 
 
 @pytest.fixture
-def waiting(tmp_path: Path, reboot: Event, now: float) -> Waiting:
+def waiting(tmp_path: Path, reboot: Event) -> Waiting:
     """A host that has just begun to wait."""
-    return Waiting(tmp_path, reboot, now)
+    return Waiting(tmp_path, reboot, NOW)
 
 
 def test_given_an_event_that_ends_then_its_wait_ends_and_the_others_are_notified(
@@ -125,24 +126,24 @@ def test_given_what_is_waited_for_then_it_is_reported_at_first_and_when_it_chang
 
 
 def test_given_nothing_new_for_ten_thousand_polls_then_it_is_one_wait_and_the_lease_is_renewed_all_along(
-    waiting: Waiting, reboot: Event, now: float
+    waiting: Waiting, reboot: Event
 ) -> None:
     deferred = Policy(end_timeout=20_000)
-    waiting.progress["gives_up_at"] = now + 20_000
+    waiting.progress["gives_up_at"] = NOW + 20_000
 
     state = waiting.wait(*[[reboot]] * 10_000, [], policy=deferred)
 
     assert state["over"]
     assert len(waiting.looked_at) == 10_001
-    assert waiting.renewed_at == [now + seconds for seconds in range(0, 10_000, 60)]
+    assert waiting.renewed_at == [NOW + seconds for seconds in range(0, 10_000, 60)]
 
 
 def test_given_a_host_that_is_silent_then_its_lease_is_renewed_when_it_answers_again(
-    waiting: Waiting, started: Event, now: float
+    waiting: Waiting, started: Event
 ) -> None:
     waiting.wait(SILENCE, SILENCE, [started], [])
 
-    assert waiting.renewed_at == [now + 2]
+    assert waiting.renewed_at == [NOW + 2]
 
 
 def test_given_a_host_that_another_run_has_taken_over_then_its_wait_ends_and_it_is_not_restored(
@@ -172,84 +173,82 @@ def test_given_an_unreachable_host_then_the_error_is_reported_once_with_the_reme
 
 
 def test_given_another_host_whose_wait_ends_then_this_round_ends_within_a_second(
-    waiting: Waiting, reboot: Event, now: float
+    waiting: Waiting, reboot: Event
 ) -> None:
-    waiting.rings_at = now + 2
+    waiting.rings_at = NOW + 2
 
     assert not waiting.wait([reboot])["over"]
 
-    assert waiting.now == now + 2
+    assert waiting.now == NOW + 2
 
 
 def test_given_another_run_that_is_about_to_take_over_then_all_waits_of_the_batch_end(
-    waiting: Waiting, reboot: Event, now: float
+    waiting: Waiting, reboot: Event
 ) -> None:
-    waiting.is_relieved_at = now + 2
+    waiting.is_relieved_at = NOW + 2
 
     assert not waiting.wait([reboot])["over"]
 
-    assert waiting.now == now + 2
+    assert waiting.now == NOW + 2
     assert waiting.signal.was_sent()
 
 
 def test_given_a_host_that_began_when_another_had_ended_then_it_is_checked_once(
-    waiting: Waiting, reboot: Event, now: float
+    waiting: Waiting, reboot: Event
 ) -> None:
     waiting.signal.send()
 
     waiting.wait([reboot])
 
-    assert (waiting.looked_at, waiting.now) == ([now], now)
+    assert (waiting.looked_at, waiting.now) == ([NOW], NOW)
 
 
-def test_given_others_that_are_to_be_taken_soon_then_the_round_ends_in_time(
-    waiting: Waiting, reboot: Event, now: float
-) -> None:
-    waiting.wait([reboot], until=now + 3)
+def test_given_others_that_are_to_be_taken_soon_then_the_round_ends_in_time(waiting: Waiting, reboot: Event) -> None:
+    waiting.wait([reboot], until=NOW + 3)
 
-    assert waiting.now == now + 3
+    assert waiting.now == NOW + 3
 
 
 def test_given_others_that_were_to_be_taken_already_then_there_is_a_pause_anyway(
-    waiting: Waiting, reboot: Event, now: float
+    waiting: Waiting, reboot: Event
 ) -> None:
-    waiting.wait([reboot], until=now - 3)
+    waiting.wait([reboot], until=NOW - 3)
 
-    assert waiting.now == now + 1
+    assert waiting.now == NOW + 1
 
 
 def test_given_more_hosts_than_can_be_polled_side_by_side_then_rounds_stay_short(
-    waiting: Waiting, reboot: Event, now: float
+    waiting: Waiting, reboot: Event
 ) -> None:
     waiting.wait([reboot], is_crowded=True)
 
-    assert waiting.looked_at == [now + second for second in range(10)]
-    assert waiting.now == now + 10
+    assert waiting.looked_at == [NOW + second for second in range(10)]
+    assert waiting.now == NOW + 10
     assert not waiting.signal.was_sent()
 
 
 def test_given_a_host_that_waits_for_room_when_its_event_changes_or_ends_then_all_are_notified(
-    waiting: Waiting, reboot: Event, started: Event, now: float
+    waiting: Waiting, reboot: Event, started: Event
 ) -> None:
-    waiting.wait_for_batch([reboot], [reboot], SILENCE, [started], until=now + 60)
+    waiting.wait_for_batch([reboot], [reboot], SILENCE, [started], until=NOW + 60)
 
-    assert waiting.now == now + 2
+    assert waiting.now == NOW + 2
     assert waiting.signal.was_sent()
 
 
 def test_given_a_host_that_waits_for_room_when_its_time_comes_then_the_wait_ends(
-    waiting: Waiting, reboot: Event, now: float
+    waiting: Waiting, reboot: Event
 ) -> None:
-    waiting.wait_for_batch([reboot], [reboot], until=now + 60)
+    waiting.wait_for_batch([reboot], [reboot], until=NOW + 60)
 
-    assert waiting.now == now + 60
+    assert waiting.now == NOW + 60
     assert not waiting.signal.was_sent()
 
 
 def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_are_notified(
-    waiting: Waiting, started: Event, now: float
+    waiting: Waiting, started: Event
 ) -> None:
-    waiting.now = now + 2400
+    waiting.now = NOW + 2400
 
     assert waiting.wait([started])["gave_up"]
     assert waiting.signal.was_sent()
