@@ -41,26 +41,16 @@ class Answer(NamedTuple):
         return json.loads(self.body)
 
 
-@pytest.fixture
-def make_world() -> Callable[..., World]:
+def make_world(**config: Any) -> World:
     """A world whose clock, which starts at 1 600 000 000, is moved by hand: ``make_world(vms=[…], imds={…})``."""
-
-    def make(**config: Any) -> World:
-        return World(parse({**FLEET, **config}), ManualClock(START))
-
-    return make
+    return World(parse({**FLEET, **config}), ManualClock(START))
 
 
-@pytest.fixture
-def pass_time() -> Callable[[World, float], None]:
+def pass_time(world: World, seconds: float) -> None:
     """Let simulated seconds go by in a world."""
-
-    def go_on(world: World, seconds: float) -> None:
-        assert isinstance(world.clock, ManualClock)
-        world.clock.move_to(world.clock.now() + seconds)
-        world.sync()
-
-    return go_on
+    assert isinstance(world.clock, ManualClock)
+    world.clock.move_to(world.clock.now() + seconds)
+    world.sync()
 
 
 @pytest.fixture
@@ -76,49 +66,34 @@ def simulate() -> Iterator[Callable[..., Simulator]]:
         yield start
 
 
-@pytest.fixture
-def ask() -> Callable[..., Answer]:
+def ask(
+    url: str,
+    path: str = "/metadata/scheduledevents?api-version=2020-07-01",
+    method: str = "GET",
+    body: str | bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    source: str | None = None,
+) -> Answer:
     """One request to a VM's metadata service, with a connection of its own."""
-
-    def send(
-        url: str,
-        path: str = "/metadata/scheduledevents?api-version=2020-07-01",
-        method: str = "GET",
-        body: str | bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        source: str | None = None,
-    ) -> Answer:
-        connection = http.client.HTTPConnection(
-            url.removeprefix("http://"), timeout=PATIENCE, source_address=(source, 0) if source else None
-        )
-        try:
-            connection.request(method, path, body, {"Metadata": "true"} if headers is None else dict(headers))
-            response = connection.getresponse()
-            return Answer(response.status, dict(response.getheaders()), response.read())
-        finally:
-            connection.close()
-
-    return send
+    connection = http.client.HTTPConnection(
+        url.removeprefix("http://"), timeout=PATIENCE, source_address=(source, 0) if source else None
+    )
+    try:
+        connection.request(method, path, body, {"Metadata": "true"} if headers is None else dict(headers))
+        response = connection.getresponse()
+        return Answer(response.status, dict(response.getheaders()), response.read())
+    finally:
+        connection.close()
 
 
-@pytest.fixture
-def approve(ask: Callable[..., Answer]) -> Callable[..., Answer]:
+def approve(url: str, *event_ids: str) -> Answer:
     """POST StartRequests for event ids."""
-
-    def send(url: str, *event_ids: str) -> Answer:
-        return ask(url, method="POST", body=json.dumps({"StartRequests": [{"EventId": i} for i in event_ids]}))
-
-    return send
+    return ask(url, method="POST", body=json.dumps({"StartRequests": [{"EventId": i} for i in event_ids]}))
 
 
-@pytest.fixture
-def eventually() -> Callable[..., None]:
+def eventually(what: Callable[[], Any]) -> None:
     """Wait until a condition is true; fail if it does not become true."""
-
-    def wait(what: Callable[[], bool], patience: float = PATIENCE) -> None:
-        end = time.monotonic() + patience
-        while not what():
-            assert time.monotonic() < end, "it did not come to be"
-            time.sleep(0.02)
-
-    return wait
+    end = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < end, "it did not come to be"
+        time.sleep(0.02)

@@ -19,8 +19,9 @@ from azure_simulator.balancer import Member
 from azure_simulator.config import MemberConfig, ProbeConfig
 from azure_simulator.testing import Simulator
 
+from .conftest import eventually
+
 INTERVAL = 0.1
-Eventually = Callable[..., None]
 
 
 class Backend:
@@ -158,9 +159,7 @@ def all_in(azure: Simulator) -> Callable[[], bool]:
     return lambda: all(rotation(azure).values())
 
 
-def test_given_healthy_members_when_flows_come_then_they_are_served_in_turn(
-    front: Simulator, eventually: Eventually
-) -> None:
+def test_given_healthy_members_when_flows_come_then_they_are_served_in_turn(front: Simulator) -> None:
     eventually(all_in(front))
     assert sorted(get(front) for _turn in range(4)) == ["web_0", "web_0", "web_1", "web_1"]
     members = front.status()["load_balancers"]["front"]["members"]
@@ -168,7 +167,7 @@ def test_given_healthy_members_when_flows_come_then_they_are_served_in_turn(
 
 
 def test_given_a_member_when_probed_then_it_sees_azures_user_agent(
-    front: Simulator, backends: dict[str, Backend], eventually: Eventually
+    front: Simulator, backends: dict[str, Backend]
 ) -> None:
     eventually(all_in(front))
     assert backends["web_0"].probes[0]["User-Agent"] == "Load Balancer Agent"
@@ -176,7 +175,7 @@ def test_given_a_member_when_probed_then_it_sees_azures_user_agent(
 
 @pytest.mark.parametrize("status", [503, 204])
 def test_given_a_probe_that_is_not_200_when_it_failed_often_enough_then_new_flows_go_elsewhere(
-    front: Simulator, backends: dict[str, Backend], eventually: Eventually, status: int
+    front: Simulator, backends: dict[str, Backend], status: int
 ) -> None:
     eventually(all_in(front))
     backends["web_0"].probe_status = status
@@ -188,7 +187,7 @@ def test_given_a_probe_that_is_not_200_when_it_failed_often_enough_then_new_flow
 
 
 def test_given_an_established_flow_when_its_member_goes_out_then_it_continues(
-    front: Simulator, backends: dict[str, Backend], eventually: Eventually
+    front: Simulator, backends: dict[str, Backend]
 ) -> None:
     eventually(all_in(front))
     connection = http.client.HTTPConnection(*front.load_balancers["front"], timeout=30)
@@ -204,7 +203,7 @@ def test_given_an_established_flow_when_its_member_goes_out_then_it_continues(
 
 
 def test_given_nobody_in_rotation_when_a_flow_comes_then_it_is_reset(
-    front: Simulator, backends: dict[str, Backend], eventually: Eventually
+    front: Simulator, backends: dict[str, Backend]
 ) -> None:
     for backend in backends.values():
         backend.probe_status = 503
@@ -215,7 +214,7 @@ def test_given_nobody_in_rotation_when_a_flow_comes_then_it_is_reset(
 
 
 def test_given_a_member_that_does_not_listen_when_probed_then_it_never_comes_in(
-    front: Simulator, backends: dict[str, Backend], eventually: Eventually
+    front: Simulator, backends: dict[str, Backend]
 ) -> None:
     eventually(all_in(front))
     backends["web_1"].stop()
@@ -223,9 +222,7 @@ def test_given_a_member_that_does_not_listen_when_probed_then_it_never_comes_in(
     assert {get(front) for _turn in range(3)} == {"web_0"}
 
 
-def test_given_a_deleted_vm_when_its_impact_is_over_then_it_is_out_for_good_and_its_flows_end(
-    front: Simulator, eventually: Eventually
-) -> None:
+def test_given_a_deleted_vm_when_its_impact_is_over_then_it_is_out_for_good_and_its_flows_end(front: Simulator) -> None:
     eventually(all_in(front))
     kept = [http.client.HTTPConnection(*front.load_balancers["front"], timeout=30) for _turn in range(2)]
     names = []
@@ -248,7 +245,7 @@ def test_given_a_deleted_vm_when_its_impact_is_over_then_it_is_out_for_good_and_
 
 
 def test_given_a_flow_when_the_client_has_finished_sending_then_the_whole_answer_still_comes(
-    simulate: Callable[..., Simulator], eventually: Eventually
+    simulate: Callable[..., Simulator],
 ) -> None:
     prober, echo = Backend("web_0", "127.0.77.51"), Echo("127.0.77.51")
     try:
@@ -274,16 +271,14 @@ def reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("reads_at_once")
-def test_given_a_client_that_sends_before_its_member_is_there_then_nothing_is_lost(
-    front: Simulator, eventually: Eventually
-) -> None:
+def test_given_a_client_that_sends_before_its_member_is_there_then_nothing_is_lost(front: Simulator) -> None:
     eventually(all_in(front))
 
     assert {get(front) for _number in range(20)} == {"web_0", "web_1"}
 
 
 def test_given_a_member_in_rotation_that_refuses_when_a_flow_comes_then_it_is_reset_and_counted(
-    simulate: Callable[..., Simulator], eventually: Eventually
+    simulate: Callable[..., Simulator],
 ) -> None:
     prober = Backend("web_0", "127.0.77.51")
     with socket.create_server(("127.0.77.51", 0)) as free:
@@ -300,9 +295,7 @@ def test_given_a_member_in_rotation_that_refuses_when_a_flow_comes_then_it_is_re
 
 
 @contextmanager
-def open_flow(
-    simulate: Callable[..., Simulator], eventually: Eventually
-) -> Iterator[tuple[socket.socket, socket.socket]]:
+def open_flow(simulate: Callable[..., Simulator]) -> Iterator[tuple[socket.socket, socket.socket]]:
     """Both ends of a flow through the balancer: the client's and the member's."""
     prober = Backend("web_0", "127.0.77.51")
     try:
@@ -318,9 +311,9 @@ def open_flow(
 
 
 def test_given_a_member_that_does_not_read_when_a_client_keeps_sending_then_it_is_held_up_and_nothing_is_lost(
-    simulate: Callable[..., Simulator], eventually: Eventually
+    simulate: Callable[..., Simulator],
 ) -> None:
-    with open_flow(simulate, eventually) as (client, member):
+    with open_flow(simulate) as (client, member):
         sent = send_until_held_up(client, most=200_000_000)
         assert sent < 200_000_000
         client.shutdown(socket.SHUT_WR)
@@ -331,9 +324,9 @@ def test_given_a_member_that_does_not_read_when_a_client_keeps_sending_then_it_i
 
 
 def test_given_a_member_that_resets_when_a_flow_is_open_then_the_client_is_reset_too(
-    simulate: Callable[..., Simulator], eventually: Eventually
+    simulate: Callable[..., Simulator],
 ) -> None:
-    with open_flow(simulate, eventually) as (client, member):
+    with open_flow(simulate) as (client, member):
         client.sendall(b"x")
         assert member.recv(1) == b"x"
         member.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

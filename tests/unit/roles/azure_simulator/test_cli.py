@@ -14,7 +14,6 @@ import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import azure_simulator
 import pytest
@@ -22,6 +21,8 @@ from ansible_collections.foghorn.azure_events.tests import ports
 from azure_simulator.cli import main
 from azure_simulator.table import describe_entry, render
 from azure_simulator.testing import Simulator
+
+from .conftest import approve, ask
 
 PACKAGES = str(Path(azure_simulator.__file__).parents[1])
 Simulate = Callable[..., Simulator]
@@ -90,7 +91,7 @@ def test_given_what_windows_lacks_is_hidden_when_served_then_it_answers_and_a_si
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_given_a_configuration_when_served_then_a_ready_line_shows_where_and_a_signal_ends_it_well(
-    config: Path, number: signal.Signals, ask: Callable[..., Any]
+    config: Path, number: signal.Signals
 ) -> None:
     process = run("serve", "--config", str(config))
     try:
@@ -169,7 +170,7 @@ def test_given_a_simulator_that_is_still_starting_when_commanded_then_the_comman
 
 
 def test_given_a_running_simulator_when_faults_are_commanded_then_they_come_and_go(
-    simulate: Simulate, capsys: pytest.CaptureFixture[str], ask: Callable[..., Any]
+    simulate: Simulate, capsys: pytest.CaptureFixture[str]
 ) -> None:
     azure = simulate()
     control = ["--control", azure.control]
@@ -208,7 +209,7 @@ def test_given_a_command_that_cannot_be_obeyed_when_given_then_it_fails_and_says
 
 
 def test_given_a_busy_fleet_when_status_is_read_by_a_person_then_it_is_readable(
-    simulate: Simulate, ask: Callable[..., Any], approve: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    simulate: Simulate, capsys: pytest.CaptureFixture[str]
 ) -> None:
     azure = simulate(
         load_balancers=[{"name": "front", "listen": "127.0.0.1:0", "members": [{"vm": "web_0", "port": 9}]}],

@@ -16,6 +16,8 @@ from azure_simulator.client import ControlClient, ControlError
 from azure_simulator.event_log import Record
 from azure_simulator.testing import Simulator
 
+from .conftest import approve, ask
+
 Simulate = Callable[..., Simulator]
 
 
@@ -234,7 +236,7 @@ def test_given_a_call_that_does_not_exist_when_made_then_the_answer_is_json_and_
 
 
 def test_given_requests_and_approvals_when_status_is_read_then_it_says_who_asked_when_and_who_approved(
-    simulate: Simulate, ask: Callable[..., Any], approve: Callable[..., Any]
+    simulate: Simulate,
 ) -> None:
     azure = simulate()
     event = azure.event("Freeze", ["web_0"])
@@ -252,9 +254,7 @@ def test_given_requests_and_approvals_when_status_is_read_then_it_says_who_asked
     assert status["events"][0]["notice_left_at_approval"] == 850
 
 
-def test_given_the_log_when_read_from_an_entry_on_then_it_continues_where_that_was(
-    simulate: Simulate, ask: Callable[..., Any]
-) -> None:
+def test_given_the_log_when_read_from_an_entry_on_then_it_continues_where_that_was(simulate: Simulate) -> None:
     azure = simulate()
     ask(azure.imds["db"])
     first = azure.log()

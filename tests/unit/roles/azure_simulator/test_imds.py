@@ -19,8 +19,9 @@ from azure_simulator.imds import Caller, read_start_requests
 from azure_simulator.instance import VERSIONS
 from azure_simulator.testing import Simulator
 
+from .conftest import approve, ask, eventually
+
 Simulate = Callable[..., Simulator]
-Ask = Callable[..., Any]
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 EVENTS = "/metadata/scheduledevents"
@@ -33,7 +34,7 @@ INSTANCE = "/metadata/instance"
 @pytest.mark.parametrize("path", [NEWEST, f"{INSTANCE}?api-version=2021-12-13", "/metadata/versions"])
 @pytest.mark.parametrize("headers", [{}, {"Metadata": "false"}, {"Metadata": "true", "X-Forwarded-For": "10.0.0.1"}])
 def test_given_a_missing_or_a_forbidden_header_when_asked_then_the_answer_is_400_with_an_error(
-    simulate: Simulate, ask: Ask, path: str, headers: dict[str, str]
+    simulate: Simulate, path: str, headers: dict[str, str]
 ) -> None:
     answer = ask(simulate().imds["web_0"], path, headers=headers)
     assert answer.status == 400
@@ -41,14 +42,12 @@ def test_given_a_missing_or_a_forbidden_header_when_asked_then_the_answer_is_400
     assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
 
 
-def test_given_the_preview_version_when_the_header_is_missing_then_it_answers_nevertheless(
-    simulate: Simulate, ask: Ask
-) -> None:
+def test_given_the_preview_version_when_the_header_is_missing_then_it_answers_nevertheless(simulate: Simulate) -> None:
     assert ask(simulate().imds["web_0"], f"{EVENTS}?api-version=2017-03-01", headers={}).status == 200
 
 
 @pytest.mark.parametrize("header", ["true", "True", "TRUE"])
-def test_given_the_header_in_any_case_when_asked_then_it_counts(simulate: Simulate, ask: Ask, header: str) -> None:
+def test_given_the_header_in_any_case_when_asked_then_it_counts(simulate: Simulate, header: str) -> None:
     assert ask(simulate().imds["web_0"], NEWEST, headers={"metadata": header}).status == 200
 
 
@@ -66,7 +65,7 @@ def test_given_the_header_in_any_case_when_asked_then_it_counts(simulate: Simula
     ],
 )
 def test_given_no_or_a_repeated_or_an_unknown_version_when_asked_then_the_answer_is_the_one_that_was_recorded(
-    simulate: Simulate, ask: Ask, path: str
+    simulate: Simulate, path: str
 ) -> None:
     answer = ask(simulate().imds["web_0"], path)
     assert answer.status == 400
@@ -84,7 +83,7 @@ def test_given_no_or_a_repeated_or_an_unknown_version_when_asked_then_the_answer
         "/latest/meta-data",
     ],
 )
-def test_given_a_missing_path_when_asked_then_the_answer_is_404(simulate: Simulate, ask: Ask, path: str) -> None:
+def test_given_a_missing_path_when_asked_then_the_answer_is_404(simulate: Simulate, path: str) -> None:
     answer = ask(simulate().imds["web_0"], path)
     assert (answer.status, list(answer.json)) == (404, ["error"])
 
@@ -100,15 +99,13 @@ def test_given_a_missing_path_when_asked_then_the_answer_is_404(simulate: Simula
     ],
 )
 def test_given_another_method_when_asked_then_the_answer_is_405_and_says_which_are_allowed(
-    simulate: Simulate, ask: Ask, method: str, path: str, allowed: str
+    simulate: Simulate, method: str, path: str, allowed: str
 ) -> None:
     answer = ask(simulate().imds["web_0"], path, method=method)
     assert (answer.status, answer.headers["Allow"]) == (405, allowed)
 
 
-def test_given_the_path_in_other_case_or_with_a_slash_when_asked_then_it_is_the_same(
-    simulate: Simulate, ask: Ask
-) -> None:
+def test_given_the_path_in_other_case_or_with_a_slash_when_asked_then_it_is_the_same(simulate: Simulate) -> None:
     url = simulate().imds["web_0"]
     for path in ("/metadata/ScheduledEvents", "/metadata/scheduledevents/"):
         assert ask(url, f"{path}?api-version=2020-07-01").status == 200
@@ -129,9 +126,7 @@ def test_given_a_connection_that_is_kept_when_asked_often_then_it_serves_them_al
 # -- who asks -------------------------------------------------------------------------------
 
 
-def test_given_vms_known_by_the_address_asked_when_asked_then_each_learns_its_own_name(
-    simulate: Simulate, ask: Ask
-) -> None:
+def test_given_vms_known_by_the_address_asked_when_asked_then_each_learns_its_own_name(simulate: Simulate) -> None:
     azure = simulate()
     path = f"{INSTANCE}/compute/name?api-version=2021-12-13&format=text"
     assert {name: ask(url, path).body.decode() for name, url in azure.imds.items()} == {
@@ -139,9 +134,7 @@ def test_given_vms_known_by_the_address_asked_when_asked_then_each_learns_its_ow
     }
 
 
-def test_given_vms_known_by_the_address_asking_when_asked_then_each_learns_its_own_name(
-    simulate: Simulate, ask: Ask
-) -> None:
+def test_given_vms_known_by_the_address_asking_when_asked_then_each_learns_its_own_name(simulate: Simulate) -> None:
     azure = simulate(imds={"identify_by": "client", "address": "127.0.77.1"})
     path = f"{INSTANCE}/compute/name?api-version=2021-12-13&format=text"
     assert len(set(azure.imds.values())) == 1
@@ -150,7 +143,7 @@ def test_given_vms_known_by_the_address_asking_when_asked_then_each_learns_its_o
     assert ask(url, path, source="127.0.77.20").body == b"db"
 
 
-def test_given_a_stranger_when_it_asks_then_it_gets_no_answer(simulate: Simulate, ask: Ask) -> None:
+def test_given_a_stranger_when_it_asks_then_it_gets_no_answer(simulate: Simulate) -> None:
     azure = simulate(imds={"identify_by": "client", "address": "127.0.77.1"})
     with pytest.raises(http.client.RemoteDisconnected):
         ask(azure.imds["web_0"], source="127.0.77.99")
@@ -161,7 +154,7 @@ def test_given_a_stranger_when_it_asks_then_it_gets_no_answer(simulate: Simulate
 # -- the document ---------------------------------------------------------------------------
 
 
-def test_given_an_event_when_read_then_the_document_is_the_contracts(simulate: Simulate, ask: Ask) -> None:
+def test_given_an_event_when_read_then_the_document_is_the_contracts(simulate: Simulate) -> None:
     azure = simulate()
     event = azure.event("Reboot", ["web_0"])
     answer = ask(azure.imds["web_1"])
@@ -173,7 +166,7 @@ def test_given_an_event_when_read_then_the_document_is_the_contracts(simulate: S
 
 
 def test_given_a_faster_clock_when_an_event_is_announced_then_not_before_is_the_instant_it_really_starts(
-    simulate: Simulate, ask: Ask, eventually: Callable[..., None]
+    simulate: Simulate,
 ) -> None:
     azure = simulate(clock={"speed": 300})
     before = time.time()
@@ -188,9 +181,7 @@ def _epoch(text: str) -> int:
     return calendar.timegm(parsedate(text) or ())
 
 
-def test_given_an_enabling_delay_when_first_asked_then_the_answer_is_held_until_it_is_over(
-    simulate: Simulate, ask: Ask, eventually: Callable[..., None]
-) -> None:
+def test_given_an_enabling_delay_when_first_asked_then_the_answer_is_held_until_it_is_over(simulate: Simulate) -> None:
     azure = simulate(imds={"enable_delay": 120})
     answers: list[int] = []
     pollers = [
@@ -212,7 +203,7 @@ def test_given_an_enabling_delay_when_first_asked_then_the_answer_is_held_until_
 
 
 def test_given_an_enabling_status_when_first_asked_then_it_is_answered_until_the_delay_is_over(
-    simulate: Simulate, ask: Ask
+    simulate: Simulate,
 ) -> None:
     azure = simulate(imds={"enable_delay": 120, "enabling_status": 404})
     assert ask(azure.imds["web_0"]).status == 404
@@ -222,9 +213,7 @@ def test_given_an_enabling_status_when_first_asked_then_it_is_answered_until_the
     assert ask(azure.imds["web_0"]).status == 200
 
 
-def test_given_a_scope_that_is_not_enabled_when_instance_metadata_is_read_then_it_stays_so(
-    simulate: Simulate, ask: Ask
-) -> None:
+def test_given_a_scope_that_is_not_enabled_when_instance_metadata_is_read_then_it_stays_so(simulate: Simulate) -> None:
     azure = simulate()
     ask(azure.imds["web_0"], f"{INSTANCE}?api-version=2021-12-13")
     assert not azure.status()["vms"]["web_0"]["enabled"]
@@ -233,9 +222,7 @@ def test_given_a_scope_that_is_not_enabled_when_instance_metadata_is_read_then_i
 # -- approving ------------------------------------------------------------------------------
 
 
-def test_given_an_event_when_approved_in_other_case_then_it_starts_and_repeats_are_welcome(
-    simulate: Simulate, ask: Ask, approve: Ask
-) -> None:
+def test_given_an_event_when_approved_in_other_case_then_it_starts_and_repeats_are_welcome(simulate: Simulate) -> None:
     azure = simulate()
     event = azure.event("Freeze", ["web_0"])
     ask(azure.imds["web_1"])
@@ -266,7 +253,7 @@ def test_given_an_event_when_approved_in_other_case_then_it_starts_and_repeats_a
     ],
 )
 def test_given_a_malformed_body_when_posted_then_the_answer_is_400_and_nothing_starts(
-    simulate: Simulate, ask: Ask, body: str | bytes
+    simulate: Simulate, body: str | bytes
 ) -> None:
     azure = simulate()
     azure.event("Freeze", ["web_0"])
@@ -282,7 +269,7 @@ def test_given_the_old_form_with_an_incarnation_when_posted_then_it_is_understoo
 
 @pytest.mark.parametrize("status", [400, 404, 200])
 def test_given_an_unknown_event_when_approved_with_a_known_one_then_the_configured_status_says_so(
-    simulate: Simulate, ask: Ask, approve: Ask, status: int
+    simulate: Simulate, status: int
 ) -> None:
     azure = simulate(imds={"unknown_event_status": status})
     event = azure.event("Freeze", ["web_0"])
@@ -294,9 +281,7 @@ def test_given_an_unknown_event_when_approved_with_a_known_one_then_the_configur
     assert azure.status()["events"][0]["status"] == ("Started" if status == 200 else "Scheduled")
 
 
-def test_given_an_event_of_another_scope_when_approved_then_it_is_unknown(
-    simulate: Simulate, ask: Ask, approve: Ask
-) -> None:
+def test_given_an_event_of_another_scope_when_approved_then_it_is_unknown(simulate: Simulate) -> None:
     azure = simulate()
     event = azure.event("Freeze", ["web_0"])
     ask(azure.imds["db"])
@@ -308,7 +293,7 @@ def test_given_an_event_of_another_scope_when_approved_then_it_is_unknown(
 
 @pytest.mark.parametrize("event_type", ["Reboot", "Redeploy"])
 def test_given_a_machine_that_reboots_or_moves_when_it_asks_then_its_connection_is_reset_until_it_is_back(
-    simulate: Simulate, ask: Ask, event_type: str
+    simulate: Simulate, event_type: str
 ) -> None:
     azure = simulate()
     azure.event(event_type, ["web_0"], status="Started", impact=30)
@@ -319,9 +304,7 @@ def test_given_a_machine_that_reboots_or_moves_when_it_asks_then_its_connection_
     assert ask(azure.imds["web_0"]).status == 200
 
 
-def test_given_a_frozen_machine_when_it_asks_then_the_answer_comes_with_the_thaw(
-    simulate: Simulate, ask: Ask, eventually: Callable[..., None]
-) -> None:
+def test_given_a_frozen_machine_when_it_asks_then_the_answer_comes_with_the_thaw(simulate: Simulate) -> None:
     azure = simulate()
     azure.event("Freeze", ["web_0"], status="Started", impact=10)
     answers: list[int] = []
@@ -335,7 +318,7 @@ def test_given_a_frozen_machine_when_it_asks_then_the_answer_comes_with_the_thaw
     assert answers == [200]
 
 
-def poll_web_0(azure: Simulator, ask: Ask, eventually: Callable[..., None]) -> tuple[threading.Thread, list[object]]:
+def poll_web_0(azure: Simulator) -> tuple[threading.Thread, list[object]]:
     """A request under way, and the errors by which it is lost."""
     lost: list[object] = []
 
@@ -351,22 +334,20 @@ def poll_web_0(azure: Simulator, ask: Ask, eventually: Callable[..., None]) -> t
     return poller, lost
 
 
-def test_given_a_frozen_machine_when_it_reboots_before_the_thaw_then_its_request_is_lost(
-    simulate: Simulate, ask: Ask, eventually: Callable[..., None]
-) -> None:
+def test_given_a_frozen_machine_when_it_reboots_before_the_thaw_then_its_request_is_lost(simulate: Simulate) -> None:
     azure = simulate()
     azure.event("Freeze", ["web_0"], status="Started", impact=100)
-    poller, lost = poll_web_0(azure, ask, eventually)
+    poller, lost = poll_web_0(azure)
     azure.event("Reboot", ["web_0"], status="Started")
     poller.join(30)
     assert lost == [ConnectionResetError]
 
 
 def test_given_a_machine_that_waits_for_enabling_when_it_reboots_meanwhile_then_its_request_is_lost(
-    simulate: Simulate, ask: Ask, eventually: Callable[..., None]
+    simulate: Simulate,
 ) -> None:
     azure = simulate(imds={"enable_delay": 60})
-    poller, lost = poll_web_0(azure, ask, eventually)
+    poller, lost = poll_web_0(azure)
     azure.event("Reboot", ["web_0"], status="Started", impact=90)
     azure.advance(60)
     poller.join(30)
@@ -375,7 +356,7 @@ def test_given_a_machine_that_waits_for_enabling_when_it_reboots_meanwhile_then_
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
 def test_given_a_deleted_machine_when_its_address_is_asked_then_nobody_answers(
-    simulate: Simulate, ask: Ask, event_type: str
+    simulate: Simulate, event_type: str
 ) -> None:
     azure = simulate()
     azure.event(event_type, ["web_0"], status="Started", impact=10)
@@ -387,7 +368,7 @@ def test_given_a_deleted_machine_when_its_address_is_asked_then_nobody_answers(
 
 
 def test_given_a_machine_that_approves_its_own_reboot_when_it_starts_at_once_then_the_post_is_answered(
-    simulate: Simulate, ask: Ask, approve: Ask
+    simulate: Simulate,
 ) -> None:
     azure = simulate()
     event = azure.event("Reboot", ["web_0"])
@@ -400,7 +381,7 @@ def test_given_a_machine_that_approves_its_own_reboot_when_it_starts_at_once_the
 
 
 def test_given_five_requests_within_a_second_when_a_sixth_comes_then_it_is_429_whatever_its_path(
-    simulate: Simulate, ask: Ask
+    simulate: Simulate,
 ) -> None:
     azure = simulate(imds={"rate_limit": 5})
     paths = [NEWEST, f"{INSTANCE}?api-version=2021-12-13", "/metadata/versions", "/nothing", EVENTS]
@@ -413,7 +394,7 @@ def test_given_five_requests_within_a_second_when_a_sixth_comes_then_it_is_429_w
     assert ask(azure.imds["web_1"]).status == 200
 
 
-def test_given_a_retry_after_when_the_limit_is_reached_then_the_answer_carries_it(simulate: Simulate, ask: Ask) -> None:
+def test_given_a_retry_after_when_the_limit_is_reached_then_the_answer_carries_it(simulate: Simulate) -> None:
     azure = simulate(imds={"rate_limit": 1, "retry_after": 2})
     answers = [ask(azure.imds["web_0"]) for _turn in range(20)]
     refused = [answer for answer in answers if answer.status == 429]
@@ -433,9 +414,7 @@ def test_given_a_caller_when_a_second_has_passed_since_the_fifth_last_then_it_ma
 # -- instance metadata ----------------------------------------------------------------------
 
 
-def test_given_a_vm_when_its_compute_metadata_is_read_then_it_is_what_handlers_need(
-    simulate: Simulate, ask: Ask
-) -> None:
+def test_given_a_vm_when_its_compute_metadata_is_read_then_it_is_what_handlers_need(simulate: Simulate) -> None:
     azure = simulate(
         vms=[
             {
@@ -484,14 +463,14 @@ def test_given_a_vm_when_its_compute_metadata_is_read_then_it_is_what_handlers_n
     ],
 )
 def test_given_an_api_version_when_instance_metadata_is_read_then_it_shows_the_fields_it_had(
-    simulate: Simulate, ask: Ask, version: str, has: list[str], lacks: list[str]
+    simulate: Simulate, version: str, has: list[str], lacks: list[str]
 ) -> None:
     compute = ask(simulate().imds["web_0"], f"{INSTANCE}/compute?api-version={version}").json
     assert set(has) <= set(compute)
     assert not set(lacks) & set(compute)
 
 
-def test_given_the_whole_tree_when_read_then_every_single_value_is_a_text(simulate: Simulate, ask: Ask) -> None:
+def test_given_the_whole_tree_when_read_then_every_single_value_is_a_text(simulate: Simulate) -> None:
     def leaves(node: Any) -> list[Any]:
         if isinstance(node, dict):
             return [leaf for value in node.values() for leaf in leaves(value)]
@@ -515,7 +494,7 @@ def test_given_the_whole_tree_when_read_then_every_single_value_is_a_text(simula
     ],
 )
 def test_given_format_text_when_read_then_a_value_is_bare_and_a_node_is_a_list_of_names(
-    simulate: Simulate, ask: Ask, path: str, body: bytes
+    simulate: Simulate, path: str, body: bytes
 ) -> None:
     answer = ask(simulate().imds["web_0"], f"{INSTANCE}{path}?api-version=2021-12-13&format=text")
     assert (answer.status, answer.body) == (200, body)
@@ -524,20 +503,16 @@ def test_given_format_text_when_read_then_a_value_is_bare_and_a_node_is_a_list_o
 
 @pytest.mark.parametrize("query", ["", "&format=json", "&format=xml"])
 def test_given_a_single_value_when_asked_as_anything_but_text_then_the_answer_is_400(
-    simulate: Simulate, ask: Ask, query: str
+    simulate: Simulate, query: str
 ) -> None:
     answer = ask(simulate().imds["web_0"], f"{INSTANCE}/compute/name?api-version=2021-12-13{query}")
     assert answer.status == 400
 
 
 @pytest.mark.parametrize("path", ["/network/interface/1", "/network/interface/x", "/compute/name/more"])
-def test_given_a_place_that_is_not_in_the_tree_when_asked_then_the_answer_is_404(
-    simulate: Simulate, ask: Ask, path: str
-) -> None:
+def test_given_a_place_that_is_not_in_the_tree_when_asked_then_the_answer_is_404(simulate: Simulate, path: str) -> None:
     assert ask(simulate().imds["web_0"], f"{INSTANCE}{path}?api-version=2021-12-13&format=text").status == 404
 
 
-def test_given_the_versions_endpoint_when_asked_without_a_version_then_it_lists_them(
-    simulate: Simulate, ask: Ask
-) -> None:
+def test_given_the_versions_endpoint_when_asked_without_a_version_then_it_lists_them(simulate: Simulate) -> None:
     assert ask(simulate().imds["web_0"], "/metadata/versions").json == {"apiVersions": list(VERSIONS)}

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from azure_simulator.testing import Simulator
 
+from .conftest import ask, eventually
+
 Simulate = Callable[..., Simulator]
-Eventually = Callable[..., None]
 
 
 def shell(line: str) -> list[str]:
@@ -26,7 +27,7 @@ def commands(azure: Simulator) -> list[dict[str, Any]]:
 
 
 def test_given_commands_when_an_impact_begins_and_ends_then_they_run_and_know_why(
-    simulate: Simulate, eventually: Eventually, tmp_path: Path
+    simulate: Simulate, tmp_path: Path
 ) -> None:
     line = (
         'echo "$FOGHORN_VM $FOGHORN_VM_ADDRESS $FOGHORN_EVENT_ID $FOGHORN_EVENT_TYPE $FOGHORN_PHASE '
@@ -47,9 +48,7 @@ def test_given_commands_when_an_impact_begins_and_ends_then_they_run_and_know_wh
     ]
 
 
-def test_given_rules_for_vms_and_types_when_an_impact_begins_then_only_those_that_fit_run(
-    simulate: Simulate, eventually: Eventually
-) -> None:
+def test_given_rules_for_vms_and_types_when_an_impact_begins_then_only_those_that_fit_run(simulate: Simulate) -> None:
     azure = simulate(
         on_impact=[
             {"vms": ["web_0"], "start": shell("echo for web_0")},
@@ -69,9 +68,7 @@ def test_given_rules_for_vms_and_types_when_an_impact_begins_then_only_those_tha
     ]
 
 
-def test_given_a_reboot_that_becomes_a_freeze_when_it_starts_then_the_rules_for_freezes_run(
-    simulate: Simulate, eventually: Eventually
-) -> None:
+def test_given_a_reboot_that_becomes_a_freeze_when_it_starts_then_the_rules_for_freezes_run(simulate: Simulate) -> None:
     azure = simulate(
         on_impact=[
             {"event_types": ["Reboot"], "start": shell("echo reboot")},
@@ -83,9 +80,7 @@ def test_given_a_reboot_that_becomes_a_freeze_when_it_starts_then_the_rules_for_
     assert commands(azure)[0]["output"] == "Reboot is a Freeze\n"
 
 
-def test_given_a_machine_that_is_deleted_when_the_impact_ends_then_nothing_brings_it_back(
-    simulate: Simulate, eventually: Eventually
-) -> None:
+def test_given_a_machine_that_is_deleted_when_the_impact_ends_then_nothing_brings_it_back(simulate: Simulate) -> None:
     azure = simulate(on_impact=[{"start": shell("echo down"), "end": shell("echo up")}])
     azure.event("Terminate", ["web_0"], status="Started", impact=1)
     azure.event("Reboot", ["db"], status="Started", impact=1)
@@ -102,7 +97,7 @@ def test_given_a_machine_that_is_deleted_when_the_impact_ends_then_nothing_bring
     ],
 )
 def test_given_a_command_that_fails_when_it_has_run_then_status_shows_it(
-    simulate: Simulate, eventually: Eventually, command: list[str], error: str
+    simulate: Simulate, command: list[str], error: str
 ) -> None:
     azure = simulate(on_impact=[{"start": command}])
     azure.event("Reboot", ["web_0"], status="Started")
@@ -113,7 +108,7 @@ def test_given_a_command_that_fails_when_it_has_run_then_status_shows_it(
 
 
 def test_given_a_command_that_hangs_when_its_time_is_over_then_it_is_killed_and_held_nothing_up(
-    simulate: Simulate, eventually: Eventually, tmp_path: Path, ask: Callable[..., Any]
+    simulate: Simulate, tmp_path: Path
 ) -> None:
     azure = simulate(directory=tmp_path, on_impact=[{"timeout": 1, "start": shell("sleep 600 & echo $! > pid; wait")}])
     azure.event("Freeze", ["web_0"], status="Started")
@@ -135,7 +130,7 @@ def is_alive(pid: int) -> bool:
 
 
 def test_given_nobody_who_asks_when_the_time_has_come_then_the_impact_begins_and_ends_nevertheless(
-    simulate: Simulate, eventually: Eventually, tmp_path: Path
+    simulate: Simulate, tmp_path: Path
 ) -> None:
     azure = simulate(
         directory=tmp_path,
@@ -147,9 +142,7 @@ def test_given_nobody_who_asks_when_the_time_has_come_then_the_impact_begins_and
     eventually((tmp_path / "over").exists)
 
 
-def test_given_a_slow_start_when_the_impact_has_ended_before_then_the_end_waits_for_it(
-    simulate: Simulate, eventually: Eventually
-) -> None:
+def test_given_a_slow_start_when_the_impact_has_ended_before_then_the_end_waits_for_it(simulate: Simulate) -> None:
     azure = simulate(on_impact=[{"start": shell("sleep 0.5; echo down"), "end": shell("echo up")}])
     azure.event("Reboot", ["web_0"], status="Started", impact=1)
     azure.advance(1)
@@ -157,9 +150,7 @@ def test_given_a_slow_start_when_the_impact_has_ended_before_then_the_end_waits_
     assert [entry["output"] for entry in commands(azure)] == ["down\n", "up\n"]
 
 
-def test_given_much_output_when_a_command_has_run_then_the_end_of_it_is_kept(
-    simulate: Simulate, eventually: Eventually
-) -> None:
+def test_given_much_output_when_a_command_has_run_then_the_end_of_it_is_kept(simulate: Simulate) -> None:
     azure = simulate(on_impact=[{"start": shell("seq 1 100000")}])
     azure.event("Reboot", ["web_0"], status="Started")
     eventually(lambda: commands(azure))
@@ -169,7 +160,7 @@ def test_given_much_output_when_a_command_has_run_then_the_end_of_it_is_kept(
 
 
 def test_given_a_command_that_leaves_a_server_running_when_it_ends_then_nobody_waits_for_the_server(
-    simulate: Simulate, eventually: Eventually, tmp_path: Path
+    simulate: Simulate, tmp_path: Path
 ) -> None:
     line = "(while true; do echo alive; sleep 0.05; done) & echo $! > pid; echo started"
     azure = simulate(directory=tmp_path, on_impact=[{"start": shell(line)}])
@@ -187,7 +178,7 @@ def test_given_a_command_that_leaves_a_server_running_when_it_ends_then_nobody_w
 
 
 def test_given_a_command_under_way_when_the_simulator_stops_then_it_is_killed(
-    simulate: Simulate, eventually: Eventually, tmp_path: Path
+    simulate: Simulate, tmp_path: Path
 ) -> None:
     azure = simulate(
         directory=tmp_path, on_impact=[{"start": shell("sleep 600 & echo $! > pid.new; mv pid.new pid; wait")}]

@@ -6,19 +6,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from azure_simulator.config import parse
 from azure_simulator.testing import Simulator
 from azure_simulator.tokens import claims_of, grant
 
+from .conftest import ask
+
 PATH = "/metadata/identity/oauth2/token?api-version=2018-02-01"
 ARM = "https%3A%2F%2Fmanagement.azure.com%2F"
 
 
 def test_given_a_resource_when_a_token_is_asked_for_then_it_has_the_real_shape(
-    simulate: Callable[..., Simulator], ask: Callable[..., Any]
+    simulate: Callable[..., Simulator],
 ) -> None:
     azure = simulate(seed=3)
     token = ask(azure.imds["web_0"], f"{PATH}&resource={ARM}").json
@@ -50,16 +51,14 @@ def test_given_a_resource_when_a_token_is_asked_for_then_it_has_the_real_shape(
     ],
 )
 def test_given_a_request_that_cannot_be_granted_when_asked_then_the_error_says_why(
-    simulate: Callable[..., Simulator], ask: Callable[..., Any], query: str, description: str
+    simulate: Callable[..., Simulator], query: str, description: str
 ) -> None:
     answer = ask(simulate().imds["web_0"], PATH + query)
     assert answer.status == 400
     assert answer.json == {"error": "invalid_request", "error_description": description}
 
 
-def test_given_the_vms_own_identity_when_named_then_it_is_granted(
-    simulate: Callable[..., Simulator], ask: Callable[..., Any]
-) -> None:
+def test_given_the_vms_own_identity_when_named_then_it_is_granted(simulate: Callable[..., Simulator]) -> None:
     url = simulate().imds["web_0"]
     client_id = ask(url, f"{PATH}&resource={ARM}").json["client_id"]
     assert ask(url, f"{PATH}&resource={ARM}&client_id={client_id}").status == 200

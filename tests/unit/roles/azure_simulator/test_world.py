@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ from azure_simulator.events import LIVES, Event, EventSpec
 from azure_simulator.reading import Invalid
 from azure_simulator.world import DISABLE_AFTER, Change, Refused, UnknownEvent, World
 
-MakeWorld = Callable[..., World]
-PassTime = Callable[[World, float], None]
+from .conftest import make_world, pass_time
 
 
 def announce(world: World, event_type: str, *resources: str, **details: Any) -> Event:
@@ -44,9 +42,7 @@ ZONES = {
 # -- a recommendation -----------------------------------------------------------------------
 
 
-def test_given_a_recommendation_when_approved_then_nothing_starts_and_it_is_followed_by_nothing(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_a_recommendation_when_approved_then_nothing_starts_and_it_is_followed_by_nothing() -> None:
     world = make_world()
     event = announce(world, "SpotRebalanceRecommendation", "web_0", notice=60, linger=300)
     world.approve("web_0", [event])
@@ -60,7 +56,7 @@ def test_given_a_recommendation_when_approved_then_nothing_starts_and_it_is_foll
 
 @pytest.mark.parametrize("is_withdrawn", [False, True])
 def test_given_a_recommendation_that_becomes_an_eviction_then_that_follows_unless_it_is_withdrawn(
-    make_world: MakeWorld, pass_time: PassTime, is_withdrawn: bool
+    is_withdrawn: bool,
 ) -> None:
     world = make_world()
     event = announce(world, "SpotRebalanceRecommendation", "web_0", becomes="Preempt", notice=60, linger=300)
@@ -82,7 +78,7 @@ def test_given_a_recommendation_that_becomes_an_eviction_then_that_follows_unles
     [("Freeze", 900), ("Reboot", 900), ("Redeploy", 600), ("Preempt", 30), ("Terminate", 300)],
 )
 def test_given_no_other_wish_when_announced_then_an_event_gives_its_documented_minimum_notice(
-    make_world: MakeWorld, pass_time: PassTime, event_type: str, notice: float
+    event_type: str, notice: float
 ) -> None:
     world = make_world()
     event = announce(world, event_type, "web_0")
@@ -97,7 +93,7 @@ def test_given_no_other_wish_when_announced_then_an_event_gives_its_documented_m
     ("event_type", "state"), [("Freeze", "frozen"), ("Reboot", "rebooting"), ("Redeploy", "redeploying")]
 )
 def test_given_a_passing_event_when_it_starts_then_its_vms_are_hit_for_the_impact_and_it_lingers(
-    make_world: MakeWorld, pass_time: PassTime, event_type: str, state: str
+    event_type: str, state: str
 ) -> None:
     world = make_world()
     event = announce(world, event_type, "web_0", impact=20, linger=600, notice=100)
@@ -113,9 +109,7 @@ def test_given_a_passing_event_when_it_starts_then_its_vms_are_hit_for_the_impac
 
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
-def test_given_a_deleting_event_when_its_impact_is_over_then_its_vm_is_gone_for_good(
-    make_world: MakeWorld, pass_time: PassTime, event_type: str
-) -> None:
+def test_given_a_deleting_event_when_its_impact_is_over_then_its_vm_is_gone_for_good(event_type: str) -> None:
     world = make_world()
     announce(world, event_type, "web_0", notice=30, impact=10, linger=30)
 
@@ -127,9 +121,7 @@ def test_given_a_deleting_event_when_its_impact_is_over_then_its_vm_is_gone_for_
     assert world.vms["web_0"].state == "deleted"
 
 
-def test_given_several_impacts_when_they_overlap_then_the_gravest_shows(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_several_impacts_when_they_overlap_then_the_gravest_shows() -> None:
     world = make_world()
     announce(world, "Freeze", "web_0", notice=0, impact=100)
     announce(world, "Redeploy", "web_0", notice=10, impact=20)
@@ -139,9 +131,7 @@ def test_given_several_impacts_when_they_overlap_then_the_gravest_shows(
     assert world.vms["web_0"].state == "frozen"
 
 
-def test_given_a_reboot_that_becomes_a_freeze_when_it_starts_then_the_vm_is_merely_frozen(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_a_reboot_that_becomes_a_freeze_when_it_starts_then_the_vm_is_merely_frozen() -> None:
     world = make_world()
     event = announce(world, "Reboot", "web_0", becomes="Freeze", notice=5)
     world.knock("web_0")
@@ -151,16 +141,14 @@ def test_given_a_reboot_that_becomes_a_freeze_when_it_starts_then_the_vm_is_mere
     assert event.impact_type == "Freeze"
 
 
-def test_given_no_impact_when_an_event_starts_then_its_vm_keeps_running(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_no_impact_when_an_event_starts_then_its_vm_keeps_running() -> None:
     world = make_world()
     event = announce(world, "Freeze", "web_0", impact=0, notice=5)
     pass_time(world, 5)
     assert (world.vms["web_0"].state, event.status, event.impact_started) == ("running", "Started", None)
 
 
-def test_given_an_event_born_started_when_announced_then_it_was_never_scheduled(make_world: MakeWorld) -> None:
+def test_given_an_event_born_started_when_announced_then_it_was_never_scheduled() -> None:
     world = make_world()
     world.knock("web_0")
     event = announce(world, "Reboot", "web_0", born_started=True)
@@ -170,9 +158,7 @@ def test_given_an_event_born_started_when_announced_then_it_was_never_scheduled(
     assert world.vms["web_0"].state == "rebooting"
 
 
-def test_given_a_scheduled_event_when_withdrawn_then_it_is_no_longer_listed_and_never_starts(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_a_scheduled_event_when_withdrawn_then_it_is_no_longer_listed_and_never_starts() -> None:
     world = make_world()
     event = announce(world, "Preempt", "web_0")
     world.withdraw(event.event_id.lower())
@@ -181,7 +167,7 @@ def test_given_a_scheduled_event_when_withdrawn_then_it_is_no_longer_listed_and_
     assert (event.status, event.started, world.vms["web_0"].state) == ("Canceled", None, "running")
 
 
-def test_given_a_started_event_when_withdrawn_then_it_is_refused(make_world: MakeWorld) -> None:
+def test_given_a_started_event_when_withdrawn_then_it_is_refused() -> None:
     world = make_world()
     event = announce(world, "Reboot", "web_0", born_started=True)
     with pytest.raises(Refused, match="only a Scheduled one"):
@@ -190,9 +176,7 @@ def test_given_a_started_event_when_withdrawn_then_it_is_refused(make_world: Mak
         world.withdraw("F0F0F0F0-0000-4000-8000-000000000000")
 
 
-def test_given_a_vm_that_is_deleted_when_other_events_wait_for_it_alone_then_they_are_canceled(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_a_vm_that_is_deleted_when_other_events_wait_for_it_alone_then_they_are_canceled() -> None:
     world = make_world()
     announce(world, "Terminate", "web_0", born_started=True, impact=10)
     alone = announce(world, "Reboot", "web_0")
@@ -201,9 +185,7 @@ def test_given_a_vm_that_is_deleted_when_other_events_wait_for_it_alone_then_the
     assert (alone.status, shared.status) == ("Canceled", "Scheduled")
 
 
-def test_given_time_that_jumps_when_things_come_due_then_each_happens_at_its_own_instant(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_time_that_jumps_when_things_come_due_then_each_happens_at_its_own_instant() -> None:
     world = make_world()
     begin = world.now
     event = announce(world, "Reboot", "web_0", notice=100, impact=30, linger=600)
@@ -219,14 +201,12 @@ def test_given_time_that_jumps_when_things_come_due_then_each_happens_at_its_own
 # -- events that cannot be ------------------------------------------------------------------
 
 
-def test_given_vms_of_different_scopes_when_one_event_shall_hit_both_then_it_is_refused(make_world: MakeWorld) -> None:
+def test_given_vms_of_different_scopes_when_one_event_shall_hit_both_then_it_is_refused() -> None:
     with pytest.raises(Invalid, match="several delivery scopes"):
         announce(make_world(), "Reboot", "web_0", "db")
 
 
-def test_given_an_unknown_or_deleted_vm_when_an_event_shall_hit_it_then_both_are_named(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_an_unknown_or_deleted_vm_when_an_event_shall_hit_it_then_both_are_named() -> None:
     world = make_world()
     announce(world, "Terminate", "web_0", born_started=True, impact=1)
     pass_time(world, 1)
@@ -238,14 +218,14 @@ def test_given_an_unknown_or_deleted_vm_when_an_event_shall_hit_it_then_both_are
     ]
 
 
-def test_given_an_event_id_in_use_when_another_event_wants_it_then_it_is_refused(make_world: MakeWorld) -> None:
+def test_given_an_event_id_in_use_when_another_event_wants_it_then_it_is_refused() -> None:
     world = make_world()
     event = announce(world, "Reboot", "web_0")
     with pytest.raises(Invalid, match="the id of another event"):
         announce(world, "Reboot", "web_0", event_id=event.event_id.lower())
 
 
-def test_given_the_same_seed_when_events_are_announced_then_they_get_the_same_ids(make_world: MakeWorld) -> None:
+def test_given_the_same_seed_when_events_are_announced_then_they_get_the_same_ids() -> None:
     def ids(seed: int) -> list[str]:
         world = make_world(seed=seed)
         return [announce(world, "Reboot", "web_0").event_id for _turn in range(3)]
@@ -258,18 +238,14 @@ def test_given_the_same_seed_when_events_are_announced_then_they_get_the_same_id
 # -- who is notified ------------------------------------------------------------------------
 
 
-def test_given_an_availability_set_when_one_vm_is_hit_then_all_of_the_set_are_notified_and_no_other(
-    make_world: MakeWorld,
-) -> None:
+def test_given_an_availability_set_when_one_vm_is_hit_then_all_of_the_set_are_notified_and_no_other() -> None:
     world = make_world()
     event = announce(world, "Reboot", "web_0")
     assert told(world, "web_1") == [(event.event_id, "Scheduled")]
     assert told(world, "db") == []
 
 
-def test_given_a_placement_group_inside_a_scale_set_when_a_vm_is_hit_then_only_its_group_is_notified(
-    make_world: MakeWorld,
-) -> None:
+def test_given_a_placement_group_inside_a_scale_set_when_a_vm_is_hit_then_only_its_group_is_notified() -> None:
     world = make_world(
         vms=[
             {"name": "set_0", "address": "127.0.77.1", "scale_set": "set", "placement_group": "a"},
@@ -282,23 +258,21 @@ def test_given_a_placement_group_inside_a_scale_set_when_a_vm_is_hit_then_only_i
     assert told(world, "set_2") == []
 
 
-def test_given_a_zonal_scale_set_when_a_vm_is_hit_then_all_of_its_zone_are_notified(make_world: MakeWorld) -> None:
+def test_given_a_zonal_scale_set_when_a_vm_is_hit_then_all_of_its_zone_are_notified() -> None:
     world = make_world(**ZONES)
     event = announce(world, "Reboot", "z1_0")
     assert told(world, "z1_1") == told(world, "z1_0") == [(event.event_id, "Scheduled")]
     assert told(world, "z2_0") == []
 
 
-def test_given_a_zonal_scale_set_when_one_zone_is_polled_then_the_other_is_not_enabled(make_world: MakeWorld) -> None:
+def test_given_a_zonal_scale_set_when_one_zone_is_polled_then_the_other_is_not_enabled() -> None:
     world = make_world(**ZONES)
     world.knock("z1_0")
     assert world.vms["z1_1"].scope.state == "enabled"
     assert world.vms["z2_0"].scope.state == "disabled"
 
 
-def test_given_equal_names_in_two_resource_groups_when_one_is_hit_then_the_other_is_not_notified(
-    make_world: MakeWorld,
-) -> None:
+def test_given_equal_names_in_two_resource_groups_when_one_is_hit_then_the_other_is_not_notified() -> None:
     world = make_world(
         vms=[
             {"name": "a_0", "address": "127.0.77.1", "availability_set": "web", "resource_group": "one"},
@@ -312,9 +286,7 @@ def test_given_equal_names_in_two_resource_groups_when_one_is_hit_then_the_other
 # -- enabling -------------------------------------------------------------------------------
 
 
-def test_given_delays_when_first_asked_then_the_answer_and_later_the_events_take_their_time(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_delays_when_first_asked_then_the_answer_and_later_the_events_take_their_time() -> None:
     world = make_world(imds={"enable_delay": 120, "event_delay": 300})
     event = announce(world, "Reboot", "web_0", notice=9000)
     begin = world.now
@@ -331,9 +303,7 @@ def test_given_delays_when_first_asked_then_the_answer_and_later_the_events_take
     assert told(world, "web_0") == [(event.event_id, "Scheduled")]
 
 
-def test_given_a_day_without_a_request_when_it_is_over_then_the_scope_is_disabled_and_starts_again(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_a_day_without_a_request_when_it_is_over_then_the_scope_is_disabled_and_starts_again() -> None:
     world = make_world()
     world.knock("web_0")
     for _turn in range(5):
@@ -356,9 +326,7 @@ def test_given_a_day_without_a_request_when_it_is_over_then_the_scope_is_disable
 # -- incarnations ---------------------------------------------------------------------------
 
 
-def test_given_events_that_change_when_the_document_is_read_then_its_incarnation_has_jumped(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_events_that_change_when_the_document_is_read_then_its_incarnation_has_jumped() -> None:
     world = make_world()
     world.knock("web_0")
     jumps = []
@@ -372,9 +340,7 @@ def test_given_events_that_change_when_the_document_is_read_then_its_incarnation
     assert set(jumps) == {1, 2, 3}
 
 
-def test_given_an_impact_that_ends_when_the_document_is_read_then_nothing_has_changed(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_an_impact_that_ends_when_the_document_is_read_then_nothing_has_changed() -> None:
     world = make_world()
     announce(world, "Reboot", "web_0", born_started=True, impact=30)
     world.knock("web_0")
@@ -387,9 +353,7 @@ def test_given_an_impact_that_ends_when_the_document_is_read_then_nothing_has_ch
 # -- approving ------------------------------------------------------------------------------
 
 
-def test_given_a_shared_event_when_anyone_of_the_scope_approves_then_it_starts_for_all_of_its_resources(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_a_shared_event_when_anyone_of_the_scope_approves_then_it_starts_for_all_of_its_resources() -> None:
     world = make_world()
     event = announce(world, "Reboot", "web_0", "web_1")
     pass_time(world, 100)
@@ -398,9 +362,7 @@ def test_given_a_shared_event_when_anyone_of_the_scope_approves_then_it_starts_f
     assert event.notice_left_at_approval == 800
 
 
-def test_given_an_approval_when_repeated_then_it_is_noted_as_such_and_nothing_else_changes(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_an_approval_when_repeated_then_it_is_noted_as_such_and_nothing_else_changes() -> None:
     world = make_world()
     event = announce(world, "Reboot", "web_0")
     world.approve("web_0", [event])
@@ -411,9 +373,7 @@ def test_given_an_approval_when_repeated_then_it_is_noted_as_such_and_nothing_el
     assert event.started == event.approvals[0].at
 
 
-def test_given_an_approval_delay_when_approved_then_the_start_comes_later_but_not_after_not_before(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_an_approval_delay_when_approved_then_the_start_comes_later_but_not_after_not_before() -> None:
     world = make_world()
     early = announce(world, "Reboot", "web_0", approval_delay=60)
     late = announce(world, "Reboot", "web_1", approval_delay=60, notice=20)
@@ -428,9 +388,7 @@ def test_given_an_approval_delay_when_approved_then_the_start_comes_later_but_no
 # -- Terminates are coupled -----------------------------------------------------------------
 
 
-def test_given_an_earlier_unapproved_terminate_when_a_later_is_approved_then_it_waits_until_that_times_out(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_an_earlier_unapproved_terminate_when_a_later_is_approved_then_it_waits_until_that_times_out() -> None:
     world = make_world(**SETS)
     first = announce(world, "Terminate", "set_0", notice=300)
     second = announce(world, "Terminate", "set_1", notice=600)
@@ -442,9 +400,7 @@ def test_given_an_earlier_unapproved_terminate_when_a_later_is_approved_then_it_
     assert second.started == first.not_before
 
 
-def test_given_an_earlier_terminate_when_it_is_approved_then_those_that_waited_for_it_go_too(
-    make_world: MakeWorld,
-) -> None:
+def test_given_an_earlier_terminate_when_it_is_approved_then_those_that_waited_for_it_go_too() -> None:
     world = make_world(**SETS)
     first = announce(world, "Terminate", "set_0", notice=300)
     second = announce(world, "Terminate", "set_1", notice=600)
@@ -453,9 +409,7 @@ def test_given_an_earlier_terminate_when_it_is_approved_then_those_that_waited_f
     assert (first.status, second.status) == ("Started", "Started")
 
 
-def test_given_an_earlier_terminate_when_it_is_withdrawn_then_those_that_waited_for_it_go(
-    make_world: MakeWorld,
-) -> None:
+def test_given_an_earlier_terminate_when_it_is_withdrawn_then_those_that_waited_for_it_go() -> None:
     world = make_world(**SETS)
     first = announce(world, "Terminate", "set_0", notice=300)
     second = announce(world, "Terminate", "set_1", notice=600)
@@ -464,9 +418,7 @@ def test_given_an_earlier_terminate_when_it_is_withdrawn_then_those_that_waited_
     assert second.status == "Started"
 
 
-def test_given_a_later_unapproved_terminate_when_an_earlier_is_approved_then_it_goes_alone(
-    make_world: MakeWorld,
-) -> None:
+def test_given_a_later_unapproved_terminate_when_an_earlier_is_approved_then_it_goes_alone() -> None:
     world = make_world(**SETS)
     first = announce(world, "Terminate", "set_0", notice=300)
     second = announce(world, "Terminate", "set_1", notice=600)
@@ -474,9 +426,7 @@ def test_given_a_later_unapproved_terminate_when_an_earlier_is_approved_then_it_
     assert (first.status, second.status) == ("Started", "Scheduled")
 
 
-def test_given_a_terminate_announced_first_but_due_later_when_the_other_is_approved_then_it_does_not_hold_it(
-    make_world: MakeWorld,
-) -> None:
+def test_given_a_terminate_announced_first_but_due_later_when_the_other_is_approved_then_it_does_not_hold_it() -> None:
     world = make_world(**SETS)
     later = announce(world, "Terminate", "set_0", notice=600)
     earlier = announce(world, "Terminate", "set_1", notice=300)
@@ -484,9 +434,7 @@ def test_given_a_terminate_announced_first_but_due_later_when_the_other_is_appro
     assert (earlier.status, later.status) == ("Started", "Scheduled")
 
 
-def test_given_terminates_with_the_same_not_before_when_not_all_are_approved_then_none_goes_early(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_terminates_with_the_same_not_before_when_not_all_are_approved_then_none_goes_early() -> None:
     world = make_world(**SETS)
     events = [announce(world, "Terminate", f"set_{number}", notice=300) for number in range(3)]
     world.approve("set_0", events[:2])
@@ -496,9 +444,7 @@ def test_given_terminates_with_the_same_not_before_when_not_all_are_approved_the
     assert [event.status for event in events] == ["Started"] * 3
 
 
-def test_given_terminates_within_one_second_when_clients_read_one_not_before_then_they_are_coupled(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_terminates_within_one_second_when_clients_read_one_not_before_then_they_are_coupled() -> None:
     world = make_world(**SETS)
     first = announce(world, "Terminate", "set_0", notice=300)
     pass_time(world, 0.5)
@@ -509,9 +455,7 @@ def test_given_terminates_within_one_second_when_clients_read_one_not_before_the
     assert (first.status, second.status) == ("Started", "Started")
 
 
-def test_given_an_unapproved_terminate_when_an_event_of_another_type_is_approved_then_it_does_not_wait(
-    make_world: MakeWorld,
-) -> None:
+def test_given_an_unapproved_terminate_when_an_event_of_another_type_is_approved_then_it_does_not_wait() -> None:
     world = make_world(**SETS)
     announce(world, "Terminate", "set_0", notice=300)
     reboot = announce(world, "Reboot", "set_1")
@@ -519,9 +463,7 @@ def test_given_an_unapproved_terminate_when_an_event_of_another_type_is_approved
     assert reboot.status == "Started"
 
 
-def test_given_terminates_of_different_scopes_when_one_is_approved_then_it_does_not_wait_for_the_other(
-    make_world: MakeWorld,
-) -> None:
+def test_given_terminates_of_different_scopes_when_one_is_approved_then_it_does_not_wait_for_the_other() -> None:
     world = make_world()
     announce(world, "Terminate", "db", notice=300)
     event = announce(world, "Terminate", "web_0", notice=600)
@@ -532,9 +474,7 @@ def test_given_terminates_of_different_scopes_when_one_is_approved_then_it_does_
 # -- telling --------------------------------------------------------------------------------
 
 
-def test_given_a_listener_then_it_receives_every_change_of_an_event_in_order(
-    make_world: MakeWorld, pass_time: PassTime
-) -> None:
+def test_given_a_listener_then_it_receives_every_change_of_an_event_in_order() -> None:
     world = make_world()
     heard: list[Change] = []
     world.listen(heard.append)

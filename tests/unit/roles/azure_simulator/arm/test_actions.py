@@ -12,8 +12,9 @@ from azure.core.exceptions import HttpResponseError
 
 from tests.simulated_cloud import SUBSCRIPTION
 
+from ..conftest import approve, ask
+
 Start = Callable[..., Any]
-Ask = Callable[..., Any]
 
 APPROVING = {
     "scheduledEventsPolicy": {
@@ -34,7 +35,7 @@ def the_event(azure: Any) -> Any:
     return event
 
 
-def events(azure: Any, ask: Ask, vm: str) -> Any:
+def events(azure: Any, vm: str) -> Any:
     return ask(azure.azure.imds[vm]).json["Events"]
 
 
@@ -88,12 +89,12 @@ class TestRepairs:
 class TestAnnouncedActions:
     @pytest.mark.parametrize(("action", "kind"), [("restart", "Reboot"), ("redeploy", "Redeploy")])
     def test_given_a_machine_that_asked_for_events_then_a_users_action_waits_for_its_approval(
-        self, cloud: Start, ask: Ask, approve: Callable[..., Any], action: str, kind: str
+        self, cloud: Start, action: str, kind: str
     ) -> None:
         azure = cloud(speed=None)
-        assert events(azure, ask, "db") == []
+        assert events(azure, "db") == []
         poller = getattr(azure.compute.virtual_machines, f"begin_{action}")("rg", "db")
-        (event,) = events(azure, ask, "db")
+        (event,) = events(azure, "db")
         assert (event["EventType"], event["EventSource"], event["EventStatus"]) == (kind, "User", "Scheduled")
         assert (poller.done(), azure.azure.status()["vms"]["db"]["state"]) == (False, "running")
         approve(azure.azure.imds["db"], event["EventId"])
@@ -103,17 +104,15 @@ class TestAnnouncedActions:
         assert azure.azure.status()["vms"]["db"]["state"] == "running"
 
     @pytest.mark.parametrize("action", ["restart", "redeploy"])
-    def test_given_the_policy_approves_then_the_event_appears_already_started(
-        self, cloud: Start, ask: Ask, action: str
-    ) -> None:
+    def test_given_the_policy_approves_then_the_event_appears_already_started(self, cloud: Start, action: str) -> None:
         azure = cloud(arm={"virtual_machines": [{"name": "db", "properties": APPROVING}]}, speed=None)
-        events(azure, ask, "db")
+        events(azure, "db")
         getattr(azure.compute.virtual_machines, f"begin_{action}")("rg", "db", polling=False)
         assert (the_event(azure)["status"], the_event(azure)["event_source"]) == ("Started", "User")
 
-    def test_given_a_member_then_its_sets_policy_counts(self, cloud: Start, ask: Ask) -> None:
+    def test_given_a_member_then_its_sets_policy_counts(self, cloud: Start) -> None:
         azure = cloud(arm={"scale_sets": [{"name": "web", "properties": APPROVING}]}, speed=None)
-        events(azure, ask, "web_0")
+        events(azure, "web_0")
         azure.compute.virtual_machine_scale_set_vms.begin_restart("rg", "web", "1", polling=False)
         assert (the_event(azure)["status"], the_event(azure)["resources"]) == ("Started", ["web_1"])
 
@@ -126,28 +125,26 @@ class TestAnnouncedActions:
 
     @pytest.mark.parametrize("asks", [True, False])
     def test_given_a_redeployment_that_takes_no_time_then_it_is_done_once_it_has_begun(
-        self, cloud: Start, ask: Ask, approve: Callable[..., Any], asks: bool
+        self, cloud: Start, asks: bool
     ) -> None:
         azure = cloud(speed=None, defaults={"Redeploy": {"impact": 0}})
         if asks:
-            events(azure, ask, "db")
+            events(azure, "db")
         poller = azure.compute.virtual_machines.begin_redeploy("rg", "db")
         if asks:
             approve(azure.azure.imds["db"], the_event(azure)["event_id"])
         poller.result()
 
-    def test_given_a_set_when_some_are_restarted_then_each_has_an_event_of_its_own(
-        self, cloud: Start, ask: Ask
-    ) -> None:
+    def test_given_a_set_when_some_are_restarted_then_each_has_an_event_of_its_own(self, cloud: Start) -> None:
         azure = cloud(speed=None)
-        events(azure, ask, "web_0")
+        events(azure, "web_0")
         body = {"instanceIds": ["1", "3"]}
         azure.compute.virtual_machine_scale_sets.begin_restart("rg", "web", body, polling=False)
         assert [event["resources"] for event in azure.azure.status()["events"]] == [["web_1"], ["web_3"]]
 
-    def test_given_the_event_is_withdrawn_then_the_operation_was_called_off(self, cloud: Start, ask: Ask) -> None:
+    def test_given_the_event_is_withdrawn_then_the_operation_was_called_off(self, cloud: Start) -> None:
         azure = cloud(speed=None)
-        events(azure, ask, "db")
+        events(azure, "db")
         poller = azure.compute.virtual_machines.begin_redeploy("rg", "db")
         azure.azure.withdraw(the_event(azure)["event_id"])
         with pytest.raises(HttpResponseError, match="called off"):
@@ -157,10 +154,10 @@ class TestAnnouncedActions:
 class TestSilentActions:
     @pytest.mark.parametrize(("action", "after"), [("power_off", "stopped"), ("deallocate", "deallocated")])
     def test_given_a_machine_is_switched_off_then_there_is_no_event_and_it_starts_again(
-        self, cloud: Start, ask: Ask, action: str, after: str
+        self, cloud: Start, action: str, after: str
     ) -> None:
         azure = cloud()
-        events(azure, ask, "db")
+        events(azure, "db")
         vms = azure.compute.virtual_machines
         getattr(vms, f"begin_{action}")("rg", "db").result()
         assert (power(azure), azure.azure.status()["vms"]["db"]["state"]) == (f"PowerState/{after}", after)

@@ -13,6 +13,8 @@ from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
 from tests.simulated_cloud import SUBSCRIPTION
 
+from ..conftest import ask
+
 Start = Callable[..., Any]
 
 PUBLISH = {
@@ -40,9 +42,7 @@ def acknowledge(azure: Any, resource: str, event_id: str) -> Any:
     return azure.post(f"{path}?api-version=2023-10-01-preview")
 
 
-def test_given_a_published_event_when_asked_for_then_its_row_has_imds_own_fields(
-    cloud: Start, ask: Callable[..., Any]
-) -> None:
+def test_given_a_published_event_when_asked_for_then_its_row_has_imds_own_fields(cloud: Start) -> None:
     azure = cloud(arm=PUBLISHED, speed=None)
     ask(azure.azure.imds["web_1"])
     event = azure.azure.event("Reboot", ["web_1", "web_2"])
@@ -241,7 +241,7 @@ def test_given_too_many_queries_when_sent_then_429_says_how_long_to_wait(cloud: 
     assert (refused[0].code, refused[0].json["error"]["details"][0]["code"]) == ("RateLimiting", "RateLimiting")
 
 
-def test_given_an_event_when_acknowledged_then_it_starts_on_the_vm(cloud: Start, ask: Callable[..., Any]) -> None:
+def test_given_an_event_when_acknowledged_then_it_starts_on_the_vm(cloud: Start) -> None:
     azure = cloud(arm=PUBLISHED, speed=None)
     ask(azure.azure.imds["web_0"])
     event = azure.azure.event("Reboot", ["web_0", "web_1"])

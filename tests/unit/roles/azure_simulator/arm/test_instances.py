@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
 
+from ..conftest import approve, ask
+
 Start = Callable[..., Any]
-Ask = Callable[..., Any]
 
 NOTIFY = {"scale_sets": [{"name": "web", "terminate_notification": "PT7M"}]}
 
@@ -23,7 +24,7 @@ def names(azure: Any, scale_set: str = "web") -> list[str]:
     return [vm.name for vm in azure.compute.virtual_machine_scale_set_vms.list("rg", scale_set)]
 
 
-def events(azure: Any, ask: Ask, vm: str) -> Any:
+def events(azure: Any, vm: str) -> Any:
     return ask(azure.azure.imds[vm]).json["Events"]
 
 
@@ -77,13 +78,13 @@ def test_given_a_protected_instance_when_azure_updates_then_it_is_left_out(cloud
 
 
 def test_given_notifications_when_an_instance_is_deleted_then_its_placement_group_is_notified_with_that_timeout(
-    cloud: Start, ask: Ask
+    cloud: Start,
 ) -> None:
     azure = cloud(arm=NOTIFY, speed=None)
-    assert events(azure, ask, "web_0") == []
+    assert events(azure, "web_0") == []
     poller = azure.compute.virtual_machine_scale_set_vms.begin_delete("rg", "web", "1")
     for witness in ("web_0", "web_1"):
-        (event,) = events(azure, ask, witness)
+        (event,) = events(azure, witness)
         assert (event["EventType"], event["Resources"], event["EventSource"]) == ("Terminate", ["web_1"], "User")
     now = azure.azure.status()["now"]
     assert parsedate_to_datetime(event["NotBefore"]).timestamp() - now == pytest.approx(420, abs=1)
@@ -92,12 +93,12 @@ def test_given_notifications_when_an_instance_is_deleted_then_its_placement_grou
 
 
 def test_given_a_terminate_when_it_is_approved_then_the_instance_goes_at_once_and_the_operation_ends(
-    cloud: Start, ask: Ask, approve: Callable[..., Any]
+    cloud: Start,
 ) -> None:
     azure = cloud(arm=NOTIFY, speed=None)
     ask(azure.azure.imds["web_1"])
     poller = azure.compute.virtual_machine_scale_set_vms.begin_delete("rg", "web", "1")
-    (event,) = events(azure, ask, "web_1")
+    (event,) = events(azure, "web_1")
     approve(azure.azure.imds["web_1"], event["EventId"])
     azure.azure.advance(31)
     poller.result()
@@ -149,11 +150,11 @@ def test_given_a_spot_instance_when_deleted_then_no_terminate_is_raised(cloud: S
     assert azure.azure.status()["events"] == []
 
 
-def test_given_a_spot_instance_when_evicted_then_it_is_preempted_and_goes(cloud: Start, ask: Ask) -> None:
+def test_given_a_spot_instance_when_evicted_then_it_is_preempted_and_goes(cloud: Start) -> None:
     azure = cloud(speed=None)
     ask(azure.azure.imds["spot_0"])
     azure.compute.virtual_machine_scale_set_vms.simulate_eviction("rg", "spot", "0")
-    (event,) = events(azure, ask, "spot_1")
+    (event,) = events(azure, "spot_1")
     assert (event["EventType"], event["Resources"]) == ("Preempt", ["spot_0"])
     azure.azure.advance(41)
     assert names(azure, "spot") == ["spot_1"]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
+from ..conftest import eventually
 from ..test_balancer import Backend
 
 Start = Callable[..., Any]
@@ -336,7 +337,7 @@ def balanced(cloud: Start, backends: dict[str, Backend]) -> Callable[..., tuple[
 
 
 def test_given_a_balancer_of_a_gateways_pool_when_a_member_leaves_or_the_gateway_stops_then_new_flows_follow(
-    balanced: Start, eventually: Callable[..., None]
+    balanced: Start,
 ) -> None:
     azure, rotation = balanced("gate/apps")
     eventually(lambda: rotation() == {"app_0", "app_1"})
@@ -359,13 +360,7 @@ def test_given_a_balancer_of_a_gateways_pool_when_a_member_leaves_or_the_gateway
     [("Up", 503, {"app_1"}, {"app_0", "app_1"}), ("Down", 200, {"app_0", "app_1"}, {"app_1"})],
 )
 def test_given_an_admin_state_when_the_probe_says_something_else_then_the_state_counts(
-    balanced: Start,
-    backends: dict[str, Backend],
-    eventually: Callable[..., None],
-    state: str,
-    probe: int,
-    before: set[str],
-    after: set[str],
+    balanced: Start, backends: dict[str, Backend], state: str, probe: int, before: set[str], after: set[str]
 ) -> None:
     azure, rotation = balanced("front/apps")
     backends["app_0"].probe_status = probe
@@ -377,9 +372,7 @@ def test_given_an_admin_state_when_the_probe_says_something_else_then_the_state_
     assert rotation() == after
 
 
-def test_given_a_balancer_of_a_pool_by_address_when_it_is_changed_then_new_flows_follow(
-    balanced: Start, eventually: Callable[..., None]
-) -> None:
+def test_given_a_balancer_of_a_pool_by_address_when_it_is_changed_then_new_flows_follow(balanced: Start) -> None:
     azure, rotation = balanced("front/empty")
     address = {"name": "x", "properties": {"ipAddress": "127.0.78.130"}}
     body = {"properties": {"loadBalancerBackendAddresses": [address]}}
@@ -387,9 +380,7 @@ def test_given_a_balancer_of_a_pool_by_address_when_it_is_changed_then_new_flows
     eventually(lambda: rotation() == {"app_1"})
 
 
-def test_given_an_operation_that_has_not_ended_when_a_vm_was_removed_then_it_is_still_served(
-    balanced: Start, eventually: Callable[..., None]
-) -> None:
+def test_given_an_operation_that_has_not_ended_when_a_vm_was_removed_then_it_is_still_served(balanced: Start) -> None:
     azure, rotation = balanced("front/apps", speed=None)
     eventually(lambda: rotation() == {"app_0", "app_1"})
     path = azure.path("networkInterfaces/app_0-nic?api-version=2024-05-01", provider="Microsoft.Network")

@@ -12,6 +12,7 @@ from azure.core.exceptions import ResourceNotFoundError
 from azure_simulator.config import parse
 from azure_simulator.reading import Invalid
 
+from ..conftest import ask
 from .test_control_plane_events import PUBLISH, ask_graph
 
 Start = Callable[..., Any]
@@ -67,9 +68,7 @@ def test_given_two_of_a_name_when_asked_for_then_each_group_shows_and_deletes_it
     assert states == {"db": "running", "staging-db": "deleted"}
 
 
-def test_given_two_of_a_name_when_one_is_hit_then_only_that_is_reported_by_its_name_in_azure(
-    cloud: Start, ask: Callable[..., Any]
-) -> None:
+def test_given_two_of_a_name_when_one_is_hit_then_only_that_is_reported_by_its_name_in_azure(cloud: Start) -> None:
     azure = cloud(vms=[DB, STAGING_DB], speed=None)
 
     def told(vm: str) -> list[list[str]]:

@@ -12,6 +12,8 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import ResourceNotFoundError
 
+from ..conftest import ask
+
 Start = Callable[..., Any]
 
 
@@ -256,7 +258,7 @@ def test_given_a_new_name_when_put_then_a_set_with_its_instances_comes_into_bein
 
 
 def test_given_more_capacity_when_patched_then_instances_appear_with_the_latest_model_and_answer_imds(
-    cloud: Start, ask: Callable[..., Any]
+    cloud: Start,
 ) -> None:
     azure = cloud(arm={"scale_sets": [{"name": "web", "new_addresses": "127.0.79.0/28", "outdated": ["web_0"]}]})
     azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", {"sku": {"capacity": 6}}).result()

@@ -12,6 +12,8 @@ from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
 from tests.simulated_cloud import HEALTH, lagging
 
+from ..conftest import eventually
+
 Start = Callable[..., Any]
 
 
@@ -64,9 +66,7 @@ def test_given_invalid_ids_when_updated_then_400(cloud: Start, body: Any) -> Non
     assert (answer.status, answer.code) == (400, "InvalidParameter")
 
 
-def test_given_mode_automatic_when_the_model_changes_then_instances_follow_of_themselves(
-    cloud: Start, eventually: Callable[..., None]
-) -> None:
+def test_given_mode_automatic_when_the_model_changes_then_instances_follow_of_themselves(cloud: Start) -> None:
     azure = cloud(arm=of_mode("Automatic"))
     azure.enable()
     eventually(lambda: not azure.outdated())

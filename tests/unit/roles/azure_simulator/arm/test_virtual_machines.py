@@ -11,6 +11,8 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import ResourceModifiedError, ResourceNotFoundError
 
+from ..conftest import ask
+
 Start = Callable[..., Any]
 
 ENABLE = {
@@ -61,7 +63,7 @@ def test_given_an_unknown_filter_when_vms_are_listed_then_it_is_refused_by_name(
     assert named in str(refusal.value)
 
 
-def test_given_a_vm_when_read_then_id_and_vm_id_are_those_of_imds(cloud: Start, ask: Callable[..., Any]) -> None:
+def test_given_a_vm_when_read_then_id_and_vm_id_are_those_of_imds(cloud: Start) -> None:
     azure = cloud()
     compute = ask(azure.azure.imds["db"], "/metadata/instance/compute?api-version=2021-12-13").json
     vm = azure.compute.virtual_machines.get("rg", "db", expand="instanceView")
