@@ -497,6 +497,12 @@ class TestRollingPolicy:
         assert "no rolling upgrade is under way" in said
 
 
+def described(*script: Step) -> tuple[ScriptedArm, dict[str, Any]]:
+    with dialogue(*script) as (arm, client):
+        (found,) = describe_all(client, "shop", "web")
+    return arm, found
+
+
 class TestInfo:
     def test_given_there_is_no_such_group_then_that_is_not_an_empty_list(self) -> None:
         with (
@@ -514,8 +520,7 @@ class TestInfo:
             describe_all(client, "shop", "web")
 
     def test_given_one_set_then_it_says_what_a_terminate_would_get_on_each_instance(self) -> None:
-        with dialogue(ON, instances(True, False)) as (arm, client):
-            (found,) = describe_all(client, "shop", "web")
+        arm, found = described(ON, instances(True, False))
         assert arm.lines == [GET, INSTANCES]
         assert found["terminate_notification"] == {"enabled": True, "not_before_timeout": "PT10M"}
         assert found["resource_group"] == "shop"
@@ -534,24 +539,21 @@ class TestInfo:
         own["properties"]["scheduledEventsProfile"] = {
             "terminateNotificationProfile": {"enable": True, "notBeforeTimeout": "PT7M"}
         }
-        with dialogue(ON, ok({"value": [own]})) as (_arm, client):
-            (found,) = describe_all(client, "shop", "web")
+        _arm, found = described(ON, ok({"value": [own]}))
         assert found["instances"][0]["terminate"] == {"announced": True, "not_before_timeout": "PT7M", "reason": None}
 
     def test_given_spot_then_what_becomes_of_it_is_reported_and_that_nothing_can_be_announced(self) -> None:
         resource = scale_set(True, priority="Spot")
         resource["properties"]["virtualMachineProfile"]["evictionPolicy"] = "Delete"
         resource["properties"]["spotRestorePolicy"] = {"enabled": True, "restoreTimeout": "PT1H"}
-        with dialogue(ok(resource), instances(True)) as (_arm, client):
-            (found,) = describe_all(client, "shop", "web")
+        _arm, found = described(ok(resource), instances(True))
         assert (found["priority"], found["eviction_policy"], found["can_announce"]) == ("Spot", "Delete", False)
         assert found["spot_restore_policy"] == {"enabled": True, "restore_timeout": "PT1H"}
         (one,) = found["instances"]
         assert (one["priority"], one["eviction_policy"]) == ("Spot", "Delete")
 
     def test_given_a_regular_set_then_there_is_nothing_to_evict_and_a_deletion_can_be_announced(self) -> None:
-        with dialogue(ok(scale_set(True)), instances(True)) as (_arm, client):
-            (found,) = describe_all(client, "shop", "web")
+        _arm, found = described(ok(scale_set(True)), instances(True))
         assert (found["priority"], found["eviction_policy"], found["can_announce"]) == ("Regular", None, True)
         assert found["spot_restore_policy"] is None
         assert (found["instances"][0]["priority"], found["instances"][0]["eviction_policy"]) == ("Regular", None)
@@ -658,8 +660,7 @@ MIX = {"baseRegularPriorityCount": 1, "regularPriorityPercentageAboveBase": 50}
 class TestFlexible:
     def test_given_members_then_each_is_reported_what_its_own_profile_says(self) -> None:
         vms = members(member("web_a"), member("web_b", "PT7M"), member("web_c", enable=False), member("web_d", None))
-        with dialogue(ok(flexible()), vms) as (arm, client):
-            (found,) = describe_all(client, "shop", "web")
+        arm, found = described(ok(flexible()), vms)
         assert arm.lines == [GET, MEMBERS]
         assert [(one["instance_id"], one["terminate"]["announced"]) for one in found["instances"]] == [
             ("web_a", True),
@@ -673,8 +674,7 @@ class TestFlexible:
     def test_given_a_mixed_set_then_only_its_spot_members_get_no_notice(self) -> None:
         resource = flexible(priority="Spot", priorityMixPolicy=MIX)
         vms = members(member("web_a", priority="Regular"), member("web_b", priority="Spot"), member("web_c"))
-        with dialogue(ok(resource), vms) as (_arm, client):
-            (found,) = describe_all(client, "shop", "web")
+        _arm, found = described(ok(resource), vms)
         assert [one["terminate"]["announced"] for one in found["instances"]] == [True, False, True]
         assert found["outdated_instances"] == []
         assert found["can_announce"]
@@ -705,8 +705,7 @@ class TestFlexible:
     def test_given_a_set_without_a_model_then_no_member_lags_behind_it(self) -> None:
         resource = flexible()
         del resource["properties"]["virtualMachineProfile"]
-        with dialogue(ok(resource), members(member("web_a"), member("web_b", None))) as (_arm, client):
-            (found,) = describe_all(client, "shop", "web")
+        _arm, found = described(ok(resource), members(member("web_a"), member("web_b", None)))
         assert found["outdated_instances"] == []
         assert [one["terminate"]["announced"] for one in found["instances"]] == [True, False]
 
@@ -715,8 +714,7 @@ class TestFlexible:
         profile = resource["properties"]["virtualMachineProfile"]["scheduledEventsProfile"]
         profile["terminateNotificationProfile"]["enable"] = False
         vms = members(member("web_a", None), member("web_b", "PT5M", enable=False))
-        with dialogue(ok(resource), vms) as (_arm, client):
-            (found,) = describe_all(client, "shop", "web")
+        _arm, found = described(ok(resource), vms)
         assert found["outdated_instances"] == []
 
 
@@ -755,8 +753,7 @@ class TestProtected:
         assert (outcome.updated, outcome.protected) == (("web_1",), ())
 
     def test_given_info_then_it_is_named(self) -> None:
-        with dialogue(ON, self.behind()) as (_arm, client):
-            (found,) = describe_all(client, "shop", "web")
+        _arm, found = described(ON, self.behind())
         assert found["protected_instances"] == ["web_1"]
 
 

@@ -114,18 +114,6 @@ def test_given_a_missing_permission_when_refused_then_the_action_and_the_scope_a
     assert f"over scope '{path}'" in message
 
 
-def test_given_throttling_when_asked_then_429_has_retry_after_and_no_error_around_it_and_the_client_tries_again(
-    cloud: Start,
-) -> None:
-    azure = cloud()
-    azure.azure.arm_fault("error", error="throttled", retry_after=1, count=2)
-    answer = azure.raw("GET", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"))
-    assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
-    assert answer.headers["x-ms-ratelimit-remaining-resource"].endswith(";0")
-    assert (answer.json["code"], answer.json["details"][0]["code"]) == ("OperationNotAllowed", "TooManyRequests")
-    assert azure.compute.virtual_machine_scale_sets.get("rg", "web").name == "web"
-
-
 def test_given_throttling_then_429_names_the_limit_of_the_request(cloud: Start) -> None:
     azure = cloud()
     azure.azure.arm_fault("error", error="throttled", count=1)
@@ -133,26 +121,6 @@ def test_given_throttling_then_429_names_the_limit_of_the_request(cloud: Start) 
     assert answer.headers["x-ms-ratelimit-remaining-resource"] == "Microsoft.Compute/DeleteVMSubscriptionMaximum;0"
     (detail,) = answer.json["details"]
     assert (detail["target"], json.loads(detail["message"])["operationGroup"]) == ("DeleteVM", "DeleteVM")
-
-
-@pytest.mark.parametrize(
-    ("method", "tail"),
-    [
-        ("PATCH", "virtualMachineScaleSets/web"),
-        ("POST", "virtualMachineScaleSets/web/restart"),
-        ("DELETE", "virtualMachineScaleSets/web/virtualMachines/1"),
-        ("DELETE", "virtualMachines/db"),
-    ],
-)
-def test_given_an_operation_of_compute_then_nothing_says_when_to_ask_again(
-    cloud: Start, method: str, tail: str
-) -> None:
-    azure = cloud(speed=None, arm={"retry_after": None})
-    answer = azure.raw(method, azure.path(f"{tail}?api-version=2026-04-01"), {} if method == "PATCH" else None)
-    where = answer.headers["Azure-AsyncOperation"].removeprefix(azure.azure.arm)
-    followed = [answer, azure.raw("GET", where), azure.raw("GET", where + "&monitor=true")]
-    assert followed[1].json["status"] == "InProgress"
-    assert [answer.headers.get("Retry-After") for answer in followed] == [None, None, None]
 
 
 def test_given_an_operation_of_network_then_each_answer_says_when_to_ask_again(cloud: Start) -> None:
