@@ -66,6 +66,12 @@ def simulate() -> Iterator[Callable[..., Simulator]]:
         yield start
 
 
+@pytest.fixture
+def azure(simulate: Callable[..., Simulator]) -> Simulator:
+    """One that is set up as it is by default."""
+    return simulate()
+
+
 def ask(
     url: str,
     path: str = "/metadata/scheduledevents?api-version=2020-07-01",

@@ -132,9 +132,8 @@ def test_given_a_right_configuration_when_checked_then_nothing_is_reported(
 
 
 def test_given_a_running_simulator_when_commanded_then_it_obeys(
-    simulate: Simulate, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    azure: Simulator, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    azure = simulate()
     monkeypatch.setenv("FOGHORN_SIMULATOR_CONTROL", azure.control)
 
     arguments = ["event", "Reboot", "web_0", "web_1", "--notice", "60", "--source", "User", "--description", "now"]
@@ -170,9 +169,8 @@ def test_given_a_simulator_that_is_still_starting_when_commanded_then_the_comman
 
 
 def test_given_a_running_simulator_when_faults_are_commanded_then_they_come_and_go(
-    simulate: Simulate, capsys: pytest.CaptureFixture[str]
+    azure: Simulator, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    azure = simulate()
     control = ["--control", azure.control]
     fault = ["fault", "status", "--vm", "web_0", "--status", "429", "--header", "Retry-After: 3", "--count", "5"]
     assert main([*fault, "--path", "/metadata", "--method", "GET", "--body", "wait", *control]) == 0
@@ -259,8 +257,7 @@ def _without_aiohttp(directory: Path) -> str:
     return str(directory)
 
 
-def test_given_no_aiohttp_when_a_client_command_runs_then_it_does_its_work(simulate: Simulate, tmp_path: Path) -> None:
-    azure = simulate()
+def test_given_no_aiohttp_when_a_client_command_runs_then_it_does_its_work(azure: Simulator, tmp_path: Path) -> None:
     process = run("event", "Reboot", "web_0", "--control", azure.control, first_on_path=_without_aiohttp(tmp_path))
     output, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (0, "")

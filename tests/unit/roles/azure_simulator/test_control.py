@@ -50,9 +50,8 @@ REBOOT = json.dumps({"event_type": "Reboot", "resources": ["web_0"]})
     ],
 )
 def test_given_what_a_web_page_can_make_a_browser_send_then_it_is_refused_and_nothing_happens(
-    simulate: Simulate, headers: dict[str, str], status: int, said: str
+    azure: Simulator, headers: dict[str, str], status: int, said: str
 ) -> None:
-    azure = simulate()
     code, answer = call(azure, "POST", "events", REBOOT, headers)
     assert code == status
     assert answer["error"].startswith(said)
@@ -60,9 +59,8 @@ def test_given_what_a_web_page_can_make_a_browser_send_then_it_is_refused_and_no
 
 
 def test_given_the_page_when_asked_then_it_may_run_its_own_script_only_and_a_rebound_name_does_not_get_it(
-    simulate: Simulate,
+    azure: Simulator,
 ) -> None:
-    azure = simulate()
     connection = http.client.HTTPConnection(azure.control.removeprefix("http://"), timeout=30)
     connection.request("GET", "/")
     answer = connection.getresponse()
@@ -113,8 +111,7 @@ def test_given_an_event_when_it_is_announced_then_it_is_described_in_words_that_
     assert simulate().event(event_type, "web_0", **details)["description"] == description
 
 
-def test_given_an_event_when_announced_then_its_record_has_everything(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_an_event_when_announced_then_its_record_has_everything(azure: Simulator) -> None:
     record = azure.event(
         "Reboot",
         ["web_0", "web_1"],
@@ -179,17 +176,15 @@ def test_given_an_event_when_announced_then_its_record_has_everything(simulate: 
     ],
 )
 def test_given_an_invalid_event_when_announced_then_the_answer_is_400_and_names_why(
-    simulate: Simulate, body: str, error: str
+    azure: Simulator, body: str, error: str
 ) -> None:
-    azure = simulate()
     status, answer = call(azure, "POST", "events", body)
     assert status == 400
     assert error in answer["error"]
     assert azure.status()["events"] == []
 
 
-def test_given_a_scheduled_event_when_deleted_then_it_is_withdrawn_and_a_started_one_is_not(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_scheduled_event_when_deleted_then_it_is_withdrawn_and_a_started_one_is_not(azure: Simulator) -> None:
     event = azure.event("Preempt", "web_0")
     assert azure.withdraw(event["event_id"])["status"] == "Canceled"
     started = azure.event("Reboot", "web_0", status="Started")
@@ -208,8 +203,7 @@ def test_given_an_invalid_step_when_advanced_then_the_answer_is_400(simulate: Si
     assert call(simulate(), "POST", "advance", body)[0] == 400
 
 
-def test_given_clients_that_count_when_they_report_then_the_status_has_their_last_count(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_clients_that_count_when_they_report_then_the_status_has_their_last_count(azure: Simulator) -> None:
     assert azure.status()["load"] == {}
     azure.client.load(10, 0)
     azure.client.load(30, 2)
@@ -217,8 +211,7 @@ def test_given_clients_that_count_when_they_report_then_the_status_has_their_las
 
 
 @pytest.mark.parametrize("body", ["{}", '{"sent": 1}', '{"sent": -1, "lost": 0}', '{"sent": 1, "lost": 0, "late": 1}'])
-def test_given_an_invalid_count_when_reported_then_it_is_refused_and_not_shown(simulate: Simulate, body: str) -> None:
-    azure = simulate()
+def test_given_an_invalid_count_when_reported_then_it_is_refused_and_not_shown(azure: Simulator, body: str) -> None:
     assert call(azure, "POST", "load", body)[0] == 400
     assert azure.status()["load"] == {}
 
@@ -236,9 +229,8 @@ def test_given_a_call_that_does_not_exist_when_made_then_the_answer_is_json_and_
 
 
 def test_given_requests_and_approvals_when_status_is_read_then_it_says_who_asked_when_and_who_approved(
-    simulate: Simulate,
+    azure: Simulator,
 ) -> None:
-    azure = simulate()
     event = azure.event("Freeze", ["web_0"])
     azure.advance(50)
     ask(azure.imds["web_1"])
@@ -254,8 +246,7 @@ def test_given_requests_and_approvals_when_status_is_read_then_it_says_who_asked
     assert status["events"][0]["notice_left_at_approval"] == 850
 
 
-def test_given_the_log_when_read_from_an_entry_on_then_it_continues_where_that_was(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_the_log_when_read_from_an_entry_on_then_it_continues_where_that_was(azure: Simulator) -> None:
     ask(azure.imds["db"])
     first = azure.log()
     azure.event("Freeze", ["db"])

@@ -37,8 +37,7 @@ def raw_answer(url: str) -> bytes:
         return received
 
 
-def test_given_a_version_that_the_service_lacks_when_asked_then_only_that_one_is_not_found(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_version_that_the_service_lacks_when_asked_then_only_that_one_is_not_found(azure: Simulator) -> None:
     azure.fault("status", "web_0", status=404, api_versions=["2024-07-09"])
     statuses = [
         ask(azure.imds[vm], f"/metadata/scheduledevents?api-version={version}").status
@@ -50,8 +49,7 @@ def test_given_a_version_that_the_service_lacks_when_asked_then_only_that_one_is
 # -- kinds ----------------------------------------------------------------------------------
 
 
-def test_given_a_status_when_asked_then_it_comes_with_its_body_and_headers(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_status_when_asked_then_it_comes_with_its_body_and_headers(azure: Simulator) -> None:
     azure.fault(
         "status", "web_0", status=410, body="<html>moving", headers={"Retry-After": "7", "Content-Type": "text/html"}
     )
@@ -61,23 +59,20 @@ def test_given_a_status_when_asked_then_it_comes_with_its_body_and_headers(simul
     assert ask(azure.imds["web_1"]).status == 200
 
 
-def test_given_a_status_with_json_when_asked_then_it_is_sent_as_json(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_status_with_json_when_asked_then_it_is_sent_as_json(azure: Simulator) -> None:
     azure.fault("status", "web_0", status=200, body={"error": "not a document"})
     answer = ask(azure.imds["web_0"])
     assert (answer.status, answer.json) == (200, {"error": "not a document"})
     assert answer.headers["Content-Type"].startswith("application/json")
 
 
-def test_given_a_reset_when_asked_then_the_connection_is_reset(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_reset_when_asked_then_the_connection_is_reset(azure: Simulator) -> None:
     azure.fault("reset", "web_0")
     with pytest.raises(ConnectionResetError):
         ask(azure.imds["web_0"])
 
 
-def test_given_a_silence_when_asked_then_nothing_comes_until_the_connection_is_closed(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_silence_when_asked_then_nothing_comes_until_the_connection_is_closed(azure: Simulator) -> None:
     azure.fault("silence", "web_0", seconds=0.3)
     begin = time.monotonic()
     with pytest.raises(http.client.RemoteDisconnected):
@@ -85,8 +80,7 @@ def test_given_a_silence_when_asked_then_nothing_comes_until_the_connection_is_c
     assert time.monotonic() - begin >= 0.3
 
 
-def test_given_an_endless_silence_when_the_simulator_stops_then_it_does_not_wait(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_an_endless_silence_when_the_simulator_stops_then_it_does_not_wait(azure: Simulator) -> None:
     azure.fault("silence", "web_0")
     parts = urlsplit(azure.imds["web_0"])
     with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=30) as sock:
@@ -98,32 +92,28 @@ def test_given_an_endless_silence_when_the_simulator_stops_then_it_does_not_wait
         assert time.monotonic() - begin < 10
 
 
-def test_given_a_slow_answer_when_asked_then_it_is_whole_but_takes_its_time(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_slow_answer_when_asked_then_it_is_whole_but_takes_its_time(azure: Simulator) -> None:
     azure.fault("slow", "web_0", seconds=0.4)
     begin = time.monotonic()
     assert ask(azure.imds["web_0"]).json["Events"] == []
     assert time.monotonic() - begin >= 0.35
 
 
-def test_given_a_pace_when_asked_then_bytes_come_no_faster(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_pace_when_asked_then_bytes_come_no_faster(azure: Simulator) -> None:
     azure.fault("slow", "web_0", bytes_per_second=600)
     begin = time.monotonic()
     size = len(raw_answer(azure.imds["web_0"]))
     assert time.monotonic() - begin >= 0.9 * size / 600
 
 
-def test_given_a_truncation_when_asked_then_less_comes_than_the_header_says(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_truncation_when_asked_then_less_comes_than_the_header_says(azure: Simulator) -> None:
     azure.fault("truncate", "web_0")
     with pytest.raises(http.client.IncompleteRead) as error:
         ask(azure.imds["web_0"])
     assert error.value.partial == b'{"DocumentIncarnat'
 
 
-def test_given_a_truncation_when_an_approval_is_posted_then_even_its_empty_answer_is_cut(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_truncation_when_an_approval_is_posted_then_even_its_empty_answer_is_cut(azure: Simulator) -> None:
     event = azure.event("Freeze", ["web_0"])
     ask(azure.imds["web_0"])
     azure.fault("truncate", "web_0", methods=["POST"])
@@ -132,8 +122,7 @@ def test_given_a_truncation_when_an_approval_is_posted_then_even_its_empty_answe
     assert azure.status()["events"][0]["status"] == "Started"
 
 
-def test_given_garbage_when_asked_then_it_is_no_http(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_garbage_when_asked_then_it_is_no_http(azure: Simulator) -> None:
     azure.fault("garbage", "web_0")
     with pytest.raises(http.client.BadStatusLine):
         ask(azure.imds["web_0"])
@@ -145,9 +134,8 @@ def test_given_garbage_when_asked_then_it_is_no_http(simulate: Simulate) -> None
 @pytest.mark.parametrize("kind", ["reset", "status"])
 @pytest.mark.parametrize(("applied", "status"), [(True, "Started"), (False, "Scheduled")])
 def test_given_a_lost_answer_when_it_is_applied_then_the_approval_counts_and_else_not(
-    simulate: Simulate, kind: str, applied: bool, status: str
+    azure: Simulator, kind: str, applied: bool, status: str
 ) -> None:
-    azure = simulate()
     event = azure.event("Freeze", ["web_0"])
     ask(azure.imds["web_0"])
     azure.fault(kind, "web_0", methods=["POST"], applied=applied)
@@ -161,8 +149,7 @@ def test_given_a_lost_answer_when_it_is_applied_then_the_approval_counts_and_els
 # -- whom they hit, and for how long --------------------------------------------------------
 
 
-def test_given_a_path_and_methods_when_asked_then_only_those_go_wrong(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_path_and_methods_when_asked_then_only_those_go_wrong(azure: Simulator) -> None:
     azure.fault("status", "*", paths="/metadata/scheduledevents", methods=["GET"], status=503)
     for name in ("web_0", "db"):
         assert ask(azure.imds[name]).status == 503
@@ -170,15 +157,13 @@ def test_given_a_path_and_methods_when_asked_then_only_those_go_wrong(simulate: 
         assert ask(azure.imds[name], "/metadata/instance?api-version=2021-12-13").status == 200
 
 
-def test_given_a_count_when_that_many_answers_failed_then_the_fault_is_over(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_count_when_that_many_answers_failed_then_the_fault_is_over(azure: Simulator) -> None:
     azure.fault("status", "web_0", status=500, count=2)
     assert [ask(azure.imds["web_0"]).status for _turn in range(4)] == [500, 500, 200, 200]
     assert azure.status()["faults"] == []
 
 
-def test_given_two_faults_when_asked_then_the_older_comes_first(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_two_faults_when_asked_then_the_older_comes_first(azure: Simulator) -> None:
     azure.fault("status", "web_0", status=500, count=1)
     azure.fault("status", "web_0", status=429, count=1)
     assert [ask(azure.imds["web_0"]).status for _turn in range(3)] == [500, 429, 200]
@@ -201,8 +186,7 @@ def test_given_a_time_when_it_is_over_then_the_fault_is_gone() -> None:
     assert queue.all() == []
 
 
-def test_given_a_fault_when_removed_then_all_is_well_again_and_it_is_unknown(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_fault_when_removed_then_all_is_well_again_and_it_is_unknown(azure: Simulator) -> None:
     fault_id = azure.fault("status", "web_0", status=500)
     azure.client.remove_fault(fault_id)
     assert ask(azure.imds["web_0"]).status == 200
@@ -216,8 +200,7 @@ def test_given_a_fault_in_the_configuration_when_started_then_it_is_in_force(sim
     assert [ask(azure.imds["db"]).status for _turn in range(2)] == [404, 200]
 
 
-def test_given_requests_when_they_were_hit_then_the_log_says_by_what(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_requests_when_they_were_hit_then_the_log_says_by_what(azure: Simulator) -> None:
     fault_id = azure.fault("status", "web_0", status=500, count=1)
     ask(azure.imds["web_0"])
     ask(azure.imds["web_0"])
@@ -253,8 +236,7 @@ def test_given_an_invalid_fault_when_asked_for_then_it_is_refused(fault: dict[st
     assert any(found.startswith(mistake) for found in error.value.mistakes), error.value.mistakes
 
 
-def test_given_two_clients_when_one_is_kept_waiting_then_the_other_is_not(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_two_clients_when_one_is_kept_waiting_then_the_other_is_not(azure: Simulator) -> None:
     azure.fault("silence", "web_0", seconds=20, count=1)
 
     def wait() -> None:

@@ -126,8 +126,7 @@ def test_given_a_connection_that_is_kept_when_asked_often_then_it_serves_them_al
 # -- who asks -------------------------------------------------------------------------------
 
 
-def test_given_vms_known_by_the_address_asked_when_asked_then_each_learns_its_own_name(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_vms_known_by_the_address_asked_when_asked_then_each_learns_its_own_name(azure: Simulator) -> None:
     path = f"{INSTANCE}/compute/name?api-version=2021-12-13&format=text"
     assert {name: ask(url, path).body.decode() for name, url in azure.imds.items()} == {
         name: name for name in ("web_0", "web_1", "db")
@@ -154,8 +153,7 @@ def test_given_a_stranger_when_it_asks_then_it_gets_no_answer(simulate: Simulate
 # -- the document ---------------------------------------------------------------------------
 
 
-def test_given_an_event_when_read_then_the_document_is_the_contracts(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_an_event_when_read_then_the_document_is_the_contracts(azure: Simulator) -> None:
     event = azure.event("Reboot", ["web_0"])
     answer = ask(azure.imds["web_1"])
     assert answer.status == 200
@@ -213,8 +211,7 @@ def test_given_an_enabling_status_when_first_asked_then_it_is_answered_until_the
     assert ask(azure.imds["web_0"]).status == 200
 
 
-def test_given_a_scope_that_is_not_enabled_when_instance_metadata_is_read_then_it_stays_so(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_scope_that_is_not_enabled_when_instance_metadata_is_read_then_it_stays_so(azure: Simulator) -> None:
     ask(azure.imds["web_0"], f"{INSTANCE}?api-version=2021-12-13")
     assert not azure.status()["vms"]["web_0"]["enabled"]
 
@@ -222,8 +219,7 @@ def test_given_a_scope_that_is_not_enabled_when_instance_metadata_is_read_then_i
 # -- approving ------------------------------------------------------------------------------
 
 
-def test_given_an_event_when_approved_in_other_case_then_it_starts_and_repeats_are_welcome(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_an_event_when_approved_in_other_case_then_it_starts_and_repeats_are_welcome(azure: Simulator) -> None:
     event = azure.event("Freeze", ["web_0"])
     ask(azure.imds["web_1"])
     for _turn in range(2):
@@ -253,9 +249,8 @@ def test_given_an_event_when_approved_in_other_case_then_it_starts_and_repeats_a
     ],
 )
 def test_given_a_malformed_body_when_posted_then_the_answer_is_400_and_nothing_starts(
-    simulate: Simulate, body: str | bytes
+    azure: Simulator, body: str | bytes
 ) -> None:
-    azure = simulate()
     azure.event("Freeze", ["web_0"])
     answer = ask(azure.imds["web_0"], method="POST", body=body)
     assert answer.status == 400
@@ -281,8 +276,7 @@ def test_given_an_unknown_event_when_approved_with_a_known_one_then_the_configur
     assert azure.status()["events"][0]["status"] == ("Started" if status == 200 else "Scheduled")
 
 
-def test_given_an_event_of_another_scope_when_approved_then_it_is_unknown(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_an_event_of_another_scope_when_approved_then_it_is_unknown(azure: Simulator) -> None:
     event = azure.event("Freeze", ["web_0"])
     ask(azure.imds["db"])
     assert approve(azure.imds["db"], event["event_id"]).status == 400
@@ -293,9 +287,8 @@ def test_given_an_event_of_another_scope_when_approved_then_it_is_unknown(simula
 
 @pytest.mark.parametrize("event_type", ["Reboot", "Redeploy"])
 def test_given_a_machine_that_reboots_or_moves_when_it_asks_then_its_connection_is_reset_until_it_is_back(
-    simulate: Simulate, event_type: str
+    azure: Simulator, event_type: str
 ) -> None:
-    azure = simulate()
     azure.event(event_type, ["web_0"], status="Started", impact=30)
     with pytest.raises(ConnectionResetError):
         ask(azure.imds["web_0"])
@@ -304,8 +297,7 @@ def test_given_a_machine_that_reboots_or_moves_when_it_asks_then_its_connection_
     assert ask(azure.imds["web_0"]).status == 200
 
 
-def test_given_a_frozen_machine_when_it_asks_then_the_answer_comes_with_the_thaw(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_frozen_machine_when_it_asks_then_the_answer_comes_with_the_thaw(azure: Simulator) -> None:
     azure.event("Freeze", ["web_0"], status="Started", impact=10)
     answers: list[int] = []
     poller = threading.Thread(target=lambda: answers.append(ask(azure.imds["web_0"]).status))
@@ -334,8 +326,7 @@ def poll_web_0(azure: Simulator) -> tuple[threading.Thread, list[object]]:
     return poller, lost
 
 
-def test_given_a_frozen_machine_when_it_reboots_before_the_thaw_then_its_request_is_lost(simulate: Simulate) -> None:
-    azure = simulate()
+def test_given_a_frozen_machine_when_it_reboots_before_the_thaw_then_its_request_is_lost(azure: Simulator) -> None:
     azure.event("Freeze", ["web_0"], status="Started", impact=100)
     poller, lost = poll_web_0(azure)
     azure.event("Reboot", ["web_0"], status="Started")
@@ -356,9 +347,8 @@ def test_given_a_machine_that_waits_for_enabling_when_it_reboots_meanwhile_then_
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
 def test_given_a_deleted_machine_when_its_address_is_asked_then_nobody_answers(
-    simulate: Simulate, event_type: str
+    azure: Simulator, event_type: str
 ) -> None:
-    azure = simulate()
     azure.event(event_type, ["web_0"], status="Started", impact=10)
     assert ask(azure.imds["web_0"]).status == 200
     azure.advance(10)
@@ -368,9 +358,8 @@ def test_given_a_deleted_machine_when_its_address_is_asked_then_nobody_answers(
 
 
 def test_given_a_machine_that_approves_its_own_reboot_when_it_starts_at_once_then_the_post_is_answered(
-    simulate: Simulate,
+    azure: Simulator,
 ) -> None:
-    azure = simulate()
     event = azure.event("Reboot", ["web_0"])
     ask(azure.imds["web_0"])
     assert approve(azure.imds["web_0"], event["event_id"]).status == 200

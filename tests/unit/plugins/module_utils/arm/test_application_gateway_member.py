@@ -36,6 +36,11 @@ APPS = [POOL + "apps"]
 ADDRESSES = {"db": "127.0.78.96", "app_0": "127.0.78.129", "app_1": "127.0.78.130"}
 
 
+@pytest.fixture
+def azure(cloud: Start) -> Any:
+    return cloud(arm=GATE)
+
+
 def member(azure: Any, dry_run: bool = False, rest: Rest = rest_a_little, **options: Any) -> GatewayChange:
     """What the module does, given its options."""
     order = read_order({"wait": False, "wait_timeout": 60.0, **options})
@@ -73,9 +78,8 @@ def edit(azure: Any, **properties: Any) -> None:
 
 
 def test_given_a_batch_when_it_is_removed_and_restored_then_one_write_takes_all_out_and_one_puts_exactly_these_back(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=GATE)
     records = found(azure, "app_0", "db")
 
     assert [record["servers"] for record in records] == [[ADDRESSES["app_0"]], [ADDRESSES["db"]]]
@@ -89,9 +93,8 @@ def test_given_a_batch_when_it_is_removed_and_restored_then_one_write_takes_all_
 
 
 def test_given_a_name_in_the_pool_when_it_is_removed_and_restored_then_its_entry_returns_unchanged(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=GATE)
     edit(azure, backendAddressPools=[{"name": "apps", "properties": {"backendAddresses": [{"fqdn": "App_0.example"}]}}])
 
     records = pools_of(azure, addresses=["app_0.EXAMPLE"], pools=APPS)
@@ -105,9 +108,8 @@ def test_given_a_name_in_the_pool_when_it_is_removed_and_restored_then_its_entry
 
 @pytest.mark.parametrize("vm_id", [VM + "api_0a2b3c4d", INSTANCE])
 def test_given_a_member_by_interface_when_it_is_removed_and_restored_then_the_interface_is_written_and_not_the_gateway(
-    cloud: Start, vm_id: str
+    azure: Any, vm_id: str
 ) -> None:
-    azure = cloud(arm=GATE)
     name = "interface" if vm_id != INSTANCE else "instance"
     nic = vm_id.replace("Compute/virtualMachines", "Network/networkInterfaces") + "-nic"
     resource = nic if name == "interface" else vm_id
@@ -129,8 +131,7 @@ def test_given_a_member_by_interface_when_it_is_removed_and_restored_then_the_in
     assert written(azure) == []
 
 
-def test_given_check_mode_when_members_are_removed_or_restored_then_it_says_so_and_writes_nothing(cloud: Start) -> None:
-    azure = cloud(arm=GATE)
+def test_given_check_mode_when_members_are_removed_or_restored_then_it_says_so_and_writes_nothing(azure: Any) -> None:
     records = found(azure, "app_0")
     gone = [{**records[0], "entry": {"ipAddress": "127.0.78.99"}}]
 
@@ -142,9 +143,8 @@ def test_given_check_mode_when_members_are_removed_or_restored_then_it_says_so_a
 
 
 def test_given_what_azure_works_out_itself_when_the_gateway_is_written_then_it_is_left_out_and_all_else_stays(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=GATE)
     edit(azure, sslCertificates=[{"name": "site", "properties": {"data": "c2VjcmV0", "password": "secret"}}])
     before = azure.network.application_gateways.get("rg", "gate").as_dict()
 
@@ -160,8 +160,7 @@ def test_given_what_azure_works_out_itself_when_the_gateway_is_written_then_it_i
     assert after.sku.as_dict() == before["properties"]["sku"]
 
 
-def test_given_another_writer_when_a_member_is_removed_then_his_change_stays(cloud: Start) -> None:
-    azure = cloud(arm=GATE)
+def test_given_another_writer_when_a_member_is_removed_then_his_change_stays(azure: Any) -> None:
     records = found(azure, "app_0")
     azure.azure.arm_fault("concurrent_edit", count=1)
 
@@ -201,8 +200,7 @@ def test_given_an_update_that_is_seen_when_a_member_is_removed_then_it_is_not_ca
     assert azure.raw("GET", where.removeprefix(azure.azure.arm)).json["status"] == "Succeeded"
 
 
-def test_given_a_gateway_that_is_stopped_when_a_member_is_removed_then_it_is_left_alone(cloud: Start) -> None:
-    azure = cloud(arm=GATE)
+def test_given_a_gateway_that_is_stopped_when_a_member_is_removed_then_it_is_left_alone(azure: Any) -> None:
     records = found(azure, "app_0")
     azure.network.application_gateways.begin_stop("rg", "gate").result()
 
@@ -222,8 +220,7 @@ def test_given_connections_that_end_when_a_member_is_removed_then_it_waits_until
     assert sum("/backendhealth" in one["path"] for one in azure.sent("POST")) > 1
 
 
-def test_given_connections_that_do_not_end_when_time_is_over_then_it_says_where(cloud: Start) -> None:
-    azure = cloud(arm=GATE)
+def test_given_connections_that_do_not_end_when_time_is_over_then_it_says_where(azure: Any) -> None:
     settings = azure.network.application_gateways.get("rg", "gate").as_dict()["properties"][
         "backendHttpSettingsCollection"
     ]
@@ -236,9 +233,8 @@ def test_given_connections_that_do_not_end_when_time_is_over_then_it_says_where(
 
 
 def test_given_a_member_that_does_not_serve_when_it_is_restored_then_that_is_an_error_that_names_it(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=GATE)
     records = found(azure, "app_0", "app_1")
     member(azure, remove=records)
     azure.azure.event("Reboot", "app_0", status="Started", impact=3600, linger=3600)
@@ -249,8 +245,7 @@ def test_given_a_member_that_does_not_serve_when_it_is_restored_then_that_is_an_
     assert addresses(azure) == set(ADDRESSES.values())
 
 
-def test_given_a_cloud_that_lags_behind_when_a_gateway_is_read_then_its_newest_version_is_used(cloud: Start) -> None:
-    azure = cloud(arm=GATE)
+def test_given_a_cloud_that_lags_behind_when_a_gateway_is_read_then_its_newest_version_is_used(azure: Any) -> None:
     message = (
         "No registered resource provider found for location 'westeurope' and API version '2026-03-01' for type "
         "'applicationGateways'. The supported api-versions are '2021-05-01, 2024-05-01, 2024-07-01-preview'."
@@ -274,8 +269,7 @@ def test_given_a_missing_pool_when_it_is_read_then_the_error_says_which_ones_exi
         pools_of(cloud(arm=GATE), vm_id=VM + "app_0", pools=[POOL + "none"])
 
 
-def test_given_records_of_another_machine_when_the_machine_is_named_then_they_are_refused(cloud: Start) -> None:
-    azure = cloud(arm=GATE)
+def test_given_records_of_another_machine_when_the_machine_is_named_then_they_are_refused(azure: Any) -> None:
     with pytest.raises(OptionError, match="does not belong to the machine that"):
         member(azure, restore=found(azure, "app_1"), vm_id=VM + "app_0")
 

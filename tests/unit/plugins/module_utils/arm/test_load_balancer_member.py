@@ -34,6 +34,11 @@ INSTANCE = VM.replace("virtualMachines/", "virtualMachineScaleSets/web/virtualMa
 POOL = VM.replace("Microsoft.Compute/virtualMachines/", "Microsoft.Network/loadBalancers/front/backendAddressPools/")
 
 
+@pytest.fixture
+def azure(cloud: Start) -> Any:
+    return cloud(arm=POOLS)
+
+
 def member(azure: Any, dry_run: bool = False, **options: Any) -> MembershipChange:
     """What the module does, given its options."""
     with client_to(azure) as client:
@@ -67,10 +72,8 @@ def by_address(azure: Any, *addresses: str) -> None:
 
 
 def test_given_a_vm_when_it_is_removed_and_restored_then_it_leaves_all_its_pools_and_is_back_in_exactly_these(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
-
     removed = member(azure, vm_id=VM + "app_0", remove=True)
 
     assert removed.changed
@@ -80,9 +83,7 @@ def test_given_a_vm_when_it_is_removed_and_restored_then_it_leaves_all_its_pools
     assert not member(azure, restore=removed.before).changed
 
 
-def test_given_a_named_pool_when_a_vm_is_removed_then_it_stays_in_the_others(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
-
+def test_given_a_named_pool_when_a_vm_is_removed_then_it_stays_in_the_others(azure: Any) -> None:
     # Ids come in any case.
     removed = member(azure, vm_id=VM + "app_0", pools=[POOL.upper() + "APPS"], remove=True)
 
@@ -90,8 +91,7 @@ def test_given_a_named_pool_when_a_vm_is_removed_then_it_stays_in_the_others(clo
     assert (list(pool(azure, "apps")), list(pool(azure, "admin"))) == (["app_1"], ["app_0"])
 
 
-def test_given_a_vm_that_is_out_when_it_is_removed_again_then_nothing_is_written(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_a_vm_that_is_out_when_it_is_removed_again_then_nothing_is_written(azure: Any) -> None:
     member(azure, vm_id=VM + "app_0", remove=True)
     before = len(azure.sent("PUT"))
 
@@ -100,10 +100,8 @@ def test_given_a_vm_that_is_out_when_it_is_removed_again_then_nothing_is_written
 
 
 def test_given_check_mode_when_a_vm_is_removed_then_it_returns_what_the_info_module_reads_and_writes_nothing(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
-
     removed = member(azure, vm_id=VM + "app_0", remove=True, dry_run=True)
 
     assert [record["kind"] for record in removed.before] == ["interface", "interface"]
@@ -113,10 +111,8 @@ def test_given_check_mode_when_a_vm_is_removed_then_it_returns_what_the_info_mod
 
 
 def test_given_an_instance_of_a_uniform_set_when_it_is_removed_and_restored_then_its_model_is_edited_and_no_other(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
-
     removed = member(azure, vm_id=INSTANCE + "1", remove=True)
 
     assert list(pool(azure, "web")) == ["web_0", "web_2", "web_3"]
@@ -126,9 +122,8 @@ def test_given_an_instance_of_a_uniform_set_when_it_is_removed_and_restored_then
 
 
 def test_given_a_pool_by_address_when_a_vm_is_removed_and_restored_then_its_entry_goes_and_comes_as_it_was(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
     by_address(azure, "127.0.78.96", "127.0.78.129")
 
     removed = member(azure, vm_id=VM + "app_0", pools=[POOL + "empty"], remove=True)
@@ -139,9 +134,8 @@ def test_given_a_pool_by_address_when_a_vm_is_removed_and_restored_then_its_entr
 
 
 def test_given_a_pool_by_address_when_an_instance_is_removed_then_its_own_interfaces_say_its_address(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
     by_address(azure, "127.0.78.1", "127.0.78.129")
 
     member(azure, vm_id=INSTANCE + "0", pools=[POOL + "empty"], remove=True)
@@ -152,9 +146,8 @@ def test_given_a_pool_by_address_when_an_instance_is_removed_then_its_own_interf
 @pytest.mark.parametrize("vm_id", [VM + "app_0", INSTANCE + "0"])
 @pytest.mark.parametrize("was", [None, "Up"])
 def test_given_an_admin_state_when_it_is_removed_and_restored_then_it_is_what_it_was(
-    cloud: Start, vm_id: str, was: str | None
+    azure: Any, vm_id: str, was: str | None
 ) -> None:
-    azure = cloud(arm=POOLS)
     name, of = ("app_0", "apps") if vm_id == VM + "app_0" else ("web_0", "web")
     pools = azure.network.load_balancer_backend_address_pools
     found = pools.get("rg", "front", of)
@@ -185,9 +178,8 @@ def test_given_an_instance_whose_id_begins_like_that_of_another_when_it_is_set_d
 
 
 def test_given_another_client_that_is_faster_when_a_vm_is_removed_then_it_reads_again_and_keeps_the_others_change(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
     azure.azure.arm_fault("concurrent_edit", count=2)
 
     member(azure, vm_id=VM + "app_0", remove=True)
@@ -216,8 +208,7 @@ def test_given_a_missing_vm_when_it_is_removed_then_that_is_reported(cloud: Star
         member(cloud(arm=POOLS), vm_id=VM + "nobody", remove=True)
 
 
-def test_given_a_record_of_another_vm_when_it_is_restored_then_it_is_refused(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_a_record_of_another_vm_when_it_is_restored_then_it_is_refused(azure: Any) -> None:
     before = pools_of(azure, vm_id=VM + "app_0")
 
     with pytest.raises(OptionError, match=r"app_0-nic does not belong to the VM .*app_1"):
@@ -227,9 +218,8 @@ def test_given_a_record_of_another_vm_when_it_is_restored_then_it_is_refused(clo
 
 
 def test_given_pools_that_no_longer_exist_when_a_vm_is_restored_then_it_is_back_in_the_others_and_all_are_named(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
     by_address(azure, "127.0.78.129")
     (record,) = member(azure, vm_id=VM + "app_0", pools=[POOL + "empty"], remove=True).before
     gone = [{**record, "pool": POOL + "gone"}, {**record, "pool": POOL + "lost"}]
@@ -243,16 +233,14 @@ def test_given_pools_that_no_longer_exist_when_a_vm_is_restored_then_it_is_back_
         member(azure, restore=[gone[0], record])
 
 
-def test_given_an_interface_that_was_made_again_when_it_is_restored_then_it_says_what_to_do(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_an_interface_that_was_made_again_when_it_is_restored_then_it_says_what_to_do(azure: Any) -> None:
     (record, _other) = pools_of(azure, vm_id=VM + "app_0")
 
     with pytest.raises(ArmError, match=r"no longer has the IP configuration 'ipconfig9'.*by hand"):
         member(azure, restore=[{**record, "ip_configuration": "ipconfig9"}])
 
 
-def test_given_a_vm_that_has_left_when_its_admin_state_is_restored_then_that_is_a_warning(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_a_vm_that_has_left_when_its_admin_state_is_restored_then_that_is_a_warning(azure: Any) -> None:
     before = pools_of(azure, vm_id=VM + "app_0", pools=[POOL + "apps"], method="admin_state")
     member(azure, vm_id=VM + "app_0", remove=True)
 
@@ -339,9 +327,8 @@ def keys_of(value: Any) -> set[str]:
 
 
 def test_given_a_pool_with_all_that_azure_adds_when_it_is_written_then_nothing_of_that_is_sent_back(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
     with_rules(azure)
     read = azure.raw("GET", f"{POOL}apps?api-version=2024-05-01").json
     before = len(azure.sent("PUT"))

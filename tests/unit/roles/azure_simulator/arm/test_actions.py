@@ -48,14 +48,12 @@ class TestViews:
             ("AutomaticRepairs", "NotRunning")
         ]
 
-    def test_given_an_instance_or_a_vm_then_its_view_says_what_it_does(self, cloud: Start) -> None:
-        azure = cloud()
+    def test_given_an_instance_or_a_vm_then_its_view_says_what_it_does(self, azure: Any) -> None:
         instance = azure.compute.virtual_machine_scale_set_vms.get_instance_view("rg", "web", "2")
         assert [status.code for status in instance.statuses][1] == "PowerState/running"
         assert power(azure) == "PowerState/running"
 
-    def test_given_a_member_of_a_flexible_set_then_it_is_seen_as_a_vm_only(self, cloud: Start) -> None:
-        azure = cloud()
+    def test_given_a_member_of_a_flexible_set_then_it_is_seen_as_a_vm_only(self, azure: Any) -> None:
         with azure.refuses(400, "OperationNotAllowed"):
             azure.compute.virtual_machine_scale_sets.get_instance_view("rg", "api")
         with azure.refuses(400, "OperationNotAllowed"):
@@ -77,8 +75,7 @@ class TestRepairs:
             seen.append(sets.get_instance_view("rg", "web").orchestration_services[0].service_state)
         assert seen == ["Suspended", "Running"]
 
-    def test_given_no_repairs_or_another_service_then_it_is_refused(self, cloud: Start) -> None:
-        azure = cloud()
+    def test_given_no_repairs_or_another_service_then_it_is_refused(self, azure: Any) -> None:
         begin = azure.compute.virtual_machine_scale_sets.begin_set_orchestration_service_state
         with azure.refuses(409, "OperationNotAllowed"):
             begin("rg", "web", {"serviceName": "AutomaticRepairs", "action": "Suspend"})
@@ -154,9 +151,8 @@ class TestAnnouncedActions:
 class TestSilentActions:
     @pytest.mark.parametrize(("action", "after"), [("power_off", "stopped"), ("deallocate", "deallocated")])
     def test_given_a_machine_is_switched_off_then_there_is_no_event_and_it_starts_again(
-        self, cloud: Start, action: str, after: str
+        self, azure: Any, action: str, after: str
     ) -> None:
-        azure = cloud()
         events(azure, "db")
         vms = azure.compute.virtual_machines
         getattr(vms, f"begin_{action}")("rg", "db").result()
@@ -164,8 +160,7 @@ class TestSilentActions:
         vms.begin_start("rg", "db").result()
         assert (power(azure), azure.azure.status()["events"]) == ("PowerState/running", [])
 
-    def test_given_a_deallocated_machine_then_it_cannot_be_restarted_or_redeployed(self, cloud: Start) -> None:
-        azure = cloud()
+    def test_given_a_deallocated_machine_then_it_cannot_be_restarted_or_redeployed(self, azure: Any) -> None:
         vms = azure.compute.virtual_machines
         vms.begin_deallocate("rg", "db").result()
         for begin in (vms.begin_restart, vms.begin_redeploy):
@@ -180,8 +175,7 @@ class TestSilentActions:
         azure.compute.virtual_machine_scale_set_vms.begin_reimage("rg", "web", "1").result()
         assert (azure.outdated(), azure.azure.status()["events"]) == ([], [])
 
-    def test_given_a_vm_by_itself_then_it_is_reimaged_with_a_profile_only(self, cloud: Start) -> None:
-        azure = cloud()
+    def test_given_a_vm_by_itself_then_it_is_reimaged_with_a_profile_only(self, azure: Any) -> None:
         vms = azure.compute.virtual_machines
         with azure.refuses(409, "OperationNotAllowed"):
             vms.begin_reimage("rg", "db")
@@ -196,8 +190,7 @@ class TestSilentActions:
         states = {name: vm["state"] for name, vm in azure.azure.status()["vms"].items() if name.startswith("web")}
         assert states == {"web_0": "stopped", "web_1": "stopped", "web_2": "running", "web_3": "stopped"}
 
-    def test_given_what_is_not_known_then_it_is_refused_by_name(self, cloud: Start) -> None:
-        azure = cloud()
+    def test_given_what_is_not_known_then_it_is_refused_by_name(self, azure: Any) -> None:
         answer = azure.raw("POST", azure.path("virtualMachines/db/restart?api-version=2026-04-01&softly=true"))
         assert (answer.status, "'softly'" in answer.json["error"]["message"]) == (400, True)
         with azure.refuses(404, "InvalidResourceType"):
@@ -240,17 +233,15 @@ class TestPlannedMaintenance:
 
 
 class TestWhatIsAskedForBesides:
-    def test_given_the_status_of_all_vms_then_each_has_its_view_and_little_else(self, cloud: Start) -> None:
-        azure = cloud()
+    def test_given_the_status_of_all_vms_then_each_has_its_view_and_little_else(self, azure: Any) -> None:
         rows = list(azure.compute.virtual_machines.list_all(status_only="true"))
         assert {row.name for row in rows} >= {"db", "app_0", "api_0a2b3c4d"}
         assert all(row.instance_view.statuses[1].code == "PowerState/running" for row in rows)
         assert all(row.os_profile is None for row in rows)
 
     def test_given_what_would_narrow_a_list_and_is_not_known_then_it_is_refused_and_not_ignored(
-        self, cloud: Start
+        self, azure: Any
     ) -> None:
-        azure = cloud()
         vms = azure.compute.virtual_machine_scale_set_vms
         for unknown in ({"filter": "startswith(instanceView/statuses/code, 'PowerState')"}, {"select": "instanceView"}):
             with azure.refuses(400, "InvalidParameter"):

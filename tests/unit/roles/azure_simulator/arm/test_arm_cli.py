@@ -17,9 +17,8 @@ Start = Callable[..., Any]
 
 
 def test_given_a_running_simulator_when_faults_are_made_listed_and_removed_then_the_command_line_does_it(
-    cloud: Start, capsys: pytest.CaptureFixture[str]
+    azure: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    azure = cloud()
     at = ["--control", azure.azure.control]
     assert main(["arm-fault", *at, "operation", "--outcome", "Failed", "--code", "Odd", "--method", "PATCH"]) == 0
     fault = capsys.readouterr().out.strip()

@@ -84,9 +84,8 @@ def test_given_a_recommendation_to_leave_a_spot_vm_then_it_is_published_in_the_v
 
 
 def test_given_a_version_that_events_are_not_published_in_when_it_is_set_then_it_is_refused_by_its_name(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     target = {"enable": True, "scheduledEventsApiVersion": "2023-01-01"}
     policy = {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": target}}
     body = {"properties": {"scheduledEventsPolicy": policy}}
@@ -96,9 +95,8 @@ def test_given_a_version_that_events_are_not_published_in_when_it_is_set_then_it
 
 
 def test_given_a_version_alone_when_it_is_set_then_it_is_refused_unless_events_are_published_already(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     target: dict[str, object] = {"scheduledEventsApiVersion": "2020-07-01"}
     policy = {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": target}}
     body = {"properties": {"scheduledEventsPolicy": policy}}
@@ -114,8 +112,7 @@ def test_given_a_version_alone_when_it_is_set_then_it_is_refused_unless_events_a
     assert azure.raw("PATCH", place, body).status == 200
 
 
-def test_given_no_policy_when_an_event_happens_then_there_is_no_row_and_it_cannot_be_acknowledged(cloud: Start) -> None:
-    azure = cloud()
+def test_given_no_policy_when_an_event_happens_then_there_is_no_row_and_it_cannot_be_acknowledged(azure: Any) -> None:
     event = azure.azure.event("Freeze", "db")
     assert ask_graph(azure)["totalRecords"] == 0
     with pytest.raises(ResourceNotFoundError):
@@ -219,15 +216,13 @@ def test_given_an_old_version_when_asked_for_then_the_rows_are_a_table(cloud: St
 @pytest.mark.parametrize(
     "query", ["", "nonsense", f"{QUERY} | frobnicate", f"{QUERY} | where", "maintenanceresources |"]
 )
-def test_given_an_invalid_query_when_sent_then_400_says_it_is_invalid(cloud: Start, query: str) -> None:
-    azure = cloud()
+def test_given_an_invalid_query_when_sent_then_400_says_it_is_invalid(azure: Any, query: str) -> None:
     with azure.refuses(400, "BadRequest") as refusal:
         ask_graph(azure, query)
     assert refusal.value.response.json()["error"]["details"][0]["code"] == "InvalidQuery"
 
 
-def test_given_too_many_queries_when_sent_then_429_says_how_long_to_wait(cloud: Start) -> None:
-    azure = cloud()
+def test_given_too_many_queries_when_sent_then_429_says_how_long_to_wait(azure: Any) -> None:
     body = {"query": QUERY}
     answers = [
         azure.raw("POST", "/providers/Microsoft.ResourceGraph/resources?api-version=2022-10-01", body)

@@ -42,9 +42,8 @@ def test_given_an_instance_when_read_then_its_model_state_network_and_view_are_r
 
 
 def test_given_a_flexible_set_when_its_instances_are_listed_then_they_are_bare_and_their_ids_are_those_of_vms(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     vms = list(azure.compute.virtual_machine_scale_set_vms.list("rg", "api"))
     assert [vm.instance_id for vm in vms] == ["api_0a2b3c4d", "api_1a2b3c4d"] == [vm.name for vm in vms]
     assert vms[0].id == azure.compute.virtual_machines.get("rg", "api_0a2b3c4d").id
@@ -54,9 +53,8 @@ def test_given_a_flexible_set_when_its_instances_are_listed_then_they_are_bare_a
 
 
 def test_given_a_flexible_set_when_its_instances_are_asked_for_with_their_view_then_that_is_refused(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     with azure.refuses(400, "OperationNotAllowed") as refusal:
         list(azure.compute.virtual_machine_scale_set_vms.list("rg", "api", expand="instanceView"))
     assert "'VirtualMachineScaleSets.virtualMachines.GET' is not allowed on Virtual" in str(refusal.value)
@@ -116,8 +114,7 @@ def test_given_a_terminate_when_nobody_approves_it_then_the_instance_goes_when_t
     assert "web_1" not in names(azure)
 
 
-def test_given_no_notifications_when_an_instance_is_deleted_then_it_goes_without_an_event(cloud: Start) -> None:
-    azure = cloud()
+def test_given_no_notifications_when_an_instance_is_deleted_then_it_goes_without_an_event(azure: Any) -> None:
     azure.compute.virtual_machine_scale_set_vms.begin_delete("rg", "web", "1").result()
     assert names(azure) == ["web_0", "web_2", "web_3"]
     assert azure.azure.status()["events"] == []
@@ -161,8 +158,7 @@ def test_given_a_spot_instance_when_evicted_then_it_is_preempted_and_goes(cloud:
     assert azure.compute.virtual_machine_scale_sets.get("rg", "spot").sku.capacity == 1
 
 
-def test_given_an_instance_that_is_not_spot_when_evicted_then_it_is_refused(cloud: Start) -> None:
-    azure = cloud()
+def test_given_an_instance_that_is_not_spot_when_evicted_then_it_is_refused(azure: Any) -> None:
     with pytest.raises(ResourceExistsError) as refusal:
         azure.compute.virtual_machine_scale_set_vms.simulate_eviction("rg", "web", "0")
     assert refusal.value.status_code == 409
@@ -181,8 +177,7 @@ def test_given_a_terminate_when_the_operator_withdraws_it_then_the_instance_stay
     assert azure.compute.virtual_machine_scale_sets.get("rg", "web").sku.capacity == 4
 
 
-def test_given_an_invalid_id_when_deleted_then_it_is_refused_and_nobody_goes(cloud: Start) -> None:
-    azure = cloud()
+def test_given_an_invalid_id_when_deleted_then_it_is_refused_and_nobody_goes(azure: Any) -> None:
     with azure.refuses(400, "InvalidParameter"):
         azure.compute.virtual_machine_scale_sets.begin_delete_instances("rg", "web", {"instanceIds": ["0", "77"]})
     assert len(names(azure)) == 4

@@ -24,9 +24,8 @@ def patch(azure: Any, *hooks: dict[str, Any], version: str = "2026-04-01") -> An
 
 
 def test_given_a_hook_by_its_type_alone_when_sent_then_the_rest_is_filled_in_and_an_empty_list_removes_the_profile(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     sets = azure.compute.virtual_machine_scale_sets
     sets.begin_update("rg", "web", with_hooks({"type": BATCH})).result()
     (shown,) = sets.get("rg", "web").as_dict()["properties"]["lifecycleHooksProfile"]["lifecycleHooks"]

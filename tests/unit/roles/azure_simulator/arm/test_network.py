@@ -24,13 +24,17 @@ POOLS = {
 }
 
 
+@pytest.fixture
+def azure(cloud: Start) -> Any:
+    return cloud(arm=POOLS)
+
+
 def members(azure: Any, pool: str = "apps") -> dict[str, Any]:
     found = azure.network.load_balancer_backend_address_pools.get("rg", "front", pool)
     return {address.name: address.admin_state for address in found.load_balancer_backend_addresses or []}
 
 
-def test_given_pools_when_read_then_load_balancer_and_pools_show_their_members(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_pools_when_read_then_load_balancer_and_pools_show_their_members(azure: Any) -> None:
     balancer = azure.network.load_balancers.get("rg", "front")
     assert [pool.name for pool in balancer.backend_address_pools] == ["web", "apps", "empty"]
     assert members(azure) == {"app_0": None, "app_1": None}
@@ -41,8 +45,7 @@ def test_given_pools_when_read_then_load_balancer_and_pools_show_their_members(c
     assert [one.name for one in azure.network.load_balancers.list_all()] == ["front"]
 
 
-def test_given_an_interface_when_its_pool_is_taken_out_and_restored_then_the_balancer_follows(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_an_interface_when_its_pool_is_taken_out_and_restored_then_the_balancer_follows(azure: Any) -> None:
     nics = azure.network.network_interfaces
     nic = nics.get("rg", "app_0-nic")
     pools = nic.ip_configurations[0].load_balancer_backend_address_pools
@@ -57,8 +60,7 @@ def test_given_an_interface_when_its_pool_is_taken_out_and_restored_then_the_bal
     assert members(azure) == {"app_0": None, "app_1": None}
 
 
-def test_given_an_old_etag_when_an_interface_is_put_then_412_with_the_networks_own_details(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_an_old_etag_when_an_interface_is_put_then_412_with_the_networks_own_details(azure: Any) -> None:
     nics = azure.network.network_interfaces
     nic = nics.get("rg", "app_0-nic")
     assert nic.etag.startswith('W/"')
@@ -71,9 +73,8 @@ def test_given_an_old_etag_when_an_interface_is_put_then_412_with_the_networks_o
 
 
 def test_given_a_vm_that_is_being_deleted_when_it_or_its_interface_is_written_then_azure_refuses_until_it_stays(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
     nic = azure.network.network_interfaces.get("rg", "app_0-nic")
     pool = azure.network.load_balancer_backend_address_pools.get("rg", "front", "apps")
     termination = azure.azure.event("Terminate", "app_0")
@@ -88,8 +89,7 @@ def test_given_a_vm_that_is_being_deleted_when_it_or_its_interface_is_written_th
     azure.network.network_interfaces.begin_create_or_update("rg", "app_0-nic", nic).result()
 
 
-def test_given_a_missing_pool_when_an_interface_names_it_then_400(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_a_missing_pool_when_an_interface_names_it_then_400(azure: Any) -> None:
     nic = azure.network.network_interfaces.get("rg", "app_0-nic")
     pool = nic.ip_configurations[0].load_balancer_backend_address_pools[0]
     pool.id = pool.id.replace("/apps", "/none")
@@ -97,8 +97,7 @@ def test_given_a_missing_pool_when_an_interface_names_it_then_400(cloud: Start) 
         azure.network.network_interfaces.begin_create_or_update("rg", "app_0-nic", nic)
 
 
-def test_given_an_interface_without_a_configuration_when_put_then_400(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_an_interface_without_a_configuration_when_put_then_400(azure: Any) -> None:
     nic = azure.network.network_interfaces.get("rg", "db-nic")
     nic.ip_configurations = []
     with azure.refuses(400, "NetworkInterfaceMustHaveAtLeastOneIpConfiguration"):
@@ -119,8 +118,7 @@ def test_given_a_put_when_answered_then_it_is_updating_with_azure_asyncoperation
     assert azure.raw("GET", path).json["properties"]["provisioningState"] == "Succeeded"
 
 
-def test_given_a_vm_when_it_is_gone_then_its_interface_is_gone(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_a_vm_when_it_is_gone_then_its_interface_is_gone(azure: Any) -> None:
     names = [nic.name for nic in azure.network.network_interfaces.list("rg")]
     assert names == [f"{vm}-nic" for vm in ("api_0a2b3c4d", "api_1a2b3c4d", "db", "app_0", "app_1")]
     azure.compute.virtual_machines.begin_delete("rg", "app_0").result()
@@ -137,9 +135,8 @@ def test_given_a_flexible_set_when_it_grows_then_the_new_vm_has_an_interface_in_
 
 
 def test_given_instances_of_a_uniform_set_when_their_interfaces_are_read_then_they_cannot_be_written(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
     nics = azure.network.network_interfaces
     (nic,) = nics.list_virtual_machine_scale_set_vm_network_interfaces("rg", "web", "0")
     one = nics.get_virtual_machine_scale_set_network_interface("rg", "web", "0", nic.name)
@@ -149,8 +146,7 @@ def test_given_instances_of_a_uniform_set_when_their_interfaces_are_read_then_th
 
 
 @pytest.mark.parametrize("state", ["Down", "Up", "None"])
-def test_given_an_admin_state_when_put_then_it_is_kept_and_members_are_not_touched(cloud: Start, state: str) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_an_admin_state_when_put_then_it_is_kept_and_members_are_not_touched(azure: Any, state: str) -> None:
     pools = azure.network.load_balancer_backend_address_pools
     pool = pools.get("rg", "front", "apps")
     pool.load_balancer_backend_addresses[1].admin_state = state
@@ -158,8 +154,7 @@ def test_given_an_admin_state_when_put_then_it_is_kept_and_members_are_not_touch
     assert members(azure) == {"app_0": None, "app_1": state} or members(azure) == {"app_0": "None", "app_1": state}
 
 
-def test_given_an_invalid_admin_state_when_put_then_400(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_an_invalid_admin_state_when_put_then_400(azure: Any) -> None:
     pools = azure.network.load_balancer_backend_address_pools
     pool = pools.get("rg", "front", "apps")
     pool.load_balancer_backend_addresses[1].admin_state = "Drain"
@@ -174,8 +169,7 @@ def health(azure: Any) -> dict[str, str]:
     return {server.address: server.health for server in pool.backend_http_settings_collection[0].servers}
 
 
-def test_given_a_gateway_when_a_member_is_taken_out_then_it_drains_first(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_a_gateway_when_a_member_is_taken_out_then_it_drains_first(azure: Any) -> None:
     assert health(azure) == {"127.0.78.129": "Healthy", "127.0.78.130": "Healthy"}
     gateways = azure.network.application_gateways
     gateway = gateways.get("rg", "gate")
@@ -187,8 +181,7 @@ def test_given_a_gateway_when_a_member_is_taken_out_then_it_drains_first(cloud: 
     assert [one.name for one in gateways.list("rg")] == ["gate"] == [one.name for one in gateways.list_all()]
 
 
-def test_given_a_reboot_when_a_gateways_health_is_read_then_the_member_is_down(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_a_reboot_when_a_gateways_health_is_read_then_the_member_is_down(azure: Any) -> None:
     azure.azure.event("Reboot", "app_0", status="Started", impact=3600, linger=3600)
     assert health(azure) == {"127.0.78.129": "Unhealthy", "127.0.78.130": "Healthy"}
 
@@ -210,9 +203,8 @@ def test_given_a_gateway_that_is_updating_when_put_again_then_the_first_is_cance
 
 
 def test_given_an_interface_when_it_names_a_gateways_pool_then_the_gateway_has_it_and_drains_it_when_it_goes(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
     nics, gateways = azure.network.network_interfaces, azure.network.application_gateways
     gateway = gateways.get("rg", "gate")
     gateway.backend_address_pools[0].backend_addresses = []
@@ -234,9 +226,8 @@ def test_given_an_interface_when_it_names_a_gateways_pool_then_the_gateway_has_i
 
 
 def test_given_a_certificate_when_the_gateway_is_put_as_it_was_read_then_it_stays_and_a_new_one_needs_its_data(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud(arm=POOLS)
     gateways = azure.network.application_gateways
     gateway = gateways.get("rg", "gate")
     gateway.ssl_certificates = [{"name": "site", "properties": {"data": "c2VjcmV0", "password": "secret"}}]
@@ -251,8 +242,7 @@ def test_given_a_certificate_when_the_gateway_is_put_as_it_was_read_then_it_stay
         gateways.begin_create_or_update("rg", "gate", gateway)
 
 
-def test_given_a_gateway_that_is_stopped_when_it_is_put_then_it_runs_again(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_a_gateway_that_is_stopped_when_it_is_put_then_it_runs_again(azure: Any) -> None:
     gateways = azure.network.application_gateways
     gateways.begin_stop("rg", "gate").result()
     gateway = gateways.get("rg", "gate")
@@ -276,8 +266,7 @@ def test_given_missing_names_when_read_then_404(cloud: Start) -> None:
             read()
 
 
-def test_given_a_pool_by_interface_when_an_address_is_put_in_then_400(cloud: Start) -> None:
-    azure = cloud(arm=POOLS)
+def test_given_a_pool_by_interface_when_an_address_is_put_in_then_400(azure: Any) -> None:
     pools = azure.network.load_balancer_backend_address_pools
     body = {"properties": {"loadBalancerBackendAddresses": [{"name": "x", "properties": {"ipAddress": "127.0.78.96"}}]}}
     with azure.refuses(400, "BackendAddressPoolCannotMixNicAndIp"):

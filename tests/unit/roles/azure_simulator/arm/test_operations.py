@@ -22,8 +22,7 @@ def update(azure: Any, **more: Any) -> LROPoller[Any]:
     return azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", TAGS, **more)  # type: ignore[no-any-return]
 
 
-def test_given_a_fault_when_an_operation_fails_then_polling_is_200_and_shows_the_error(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_fault_when_an_operation_fails_then_polling_is_200_and_shows_the_error(azure: Any) -> None:
     azure.azure.arm_fault("operation", outcome="Failed", code="AllocationFailed", message="No room.", count=1)
     with azure.refuses(200, "AllocationFailed") as failure:
         update(azure).result()
@@ -32,8 +31,7 @@ def test_given_a_fault_when_an_operation_fails_then_polling_is_200_and_shows_the
     assert update(azure).result().provisioning_state == "Succeeded"
 
 
-def test_given_a_fault_when_an_operation_is_cancelled_then_microsofts_client_says_so(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_fault_when_an_operation_is_cancelled_then_microsofts_client_says_so(azure: Any) -> None:
     azure.azure.arm_fault("operation", outcome="Canceled", methods=["PATCH"])
     with azure.refuses(200, "OperationPreempted"):
         update(azure).result()
@@ -68,8 +66,7 @@ def test_given_a_change_under_way_when_another_begins_then_the_older_one_is_pree
     assert second.result().provisioning_state == "Succeeded"
 
 
-def test_given_an_unknown_operation_when_polled_then_404(cloud: Start) -> None:
-    azure = cloud()
+def test_given_an_unknown_operation_when_polled_then_404(azure: Any) -> None:
     subscription = azure.compute._config.subscription_id
     path = f"/subscriptions/{subscription}/providers/Microsoft.Compute/locations/westeurope/operations/none"
     assert azure.raw("GET", f"{path}?api-version=2026-04-01").status == 404
@@ -88,16 +85,14 @@ def test_given_an_unknown_operation_when_polled_then_404(cloud: Start) -> None:
     ],
 )
 def test_given_a_fault_when_a_request_is_refused_then_microsofts_client_reads_status_and_code(
-    cloud: Start, error: str, status: int, code: str
+    azure: Any, error: str, status: int, code: str
 ) -> None:
-    azure = cloud()
     azure.azure.arm_fault("error", error=error, methods=["PATCH"])
     with azure.refuses(status, code):
         update(azure)
 
 
-def test_given_a_lock_on_the_group_when_refused_then_the_operation_and_both_scopes_are_named(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_lock_on_the_group_when_refused_then_the_operation_and_both_scopes_are_named(azure: Any) -> None:
     azure.azure.arm_fault("error", error="locked")
     path = azure.path("virtualMachineScaleSets/web")
     message = azure.raw("DELETE", f"{path}?api-version=2026-04-01").json["error"]["message"]
@@ -105,8 +100,7 @@ def test_given_a_lock_on_the_group_when_refused_then_the_operation_and_both_scop
     assert f"are locked: '{path.partition('/providers/')[0]}'. Please remove the lock" in message
 
 
-def test_given_a_missing_permission_when_refused_then_the_action_and_the_scope_are_named(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_missing_permission_when_refused_then_the_action_and_the_scope_are_named(azure: Any) -> None:
     azure.azure.arm_fault("error", error="forbidden")
     path = azure.path("virtualMachineScaleSets/web/manualupgrade")
     message = azure.raw("POST", f"{path}?api-version=2026-04-01", {"instanceIds": ["*"]}).json["error"]["message"]
@@ -114,8 +108,7 @@ def test_given_a_missing_permission_when_refused_then_the_action_and_the_scope_a
     assert f"over scope '{path}'" in message
 
 
-def test_given_throttling_then_429_names_the_limit_of_the_request(cloud: Start) -> None:
-    azure = cloud()
+def test_given_throttling_then_429_names_the_limit_of_the_request(azure: Any) -> None:
     azure.azure.arm_fault("error", error="throttled", count=1)
     answer = azure.raw("DELETE", azure.path("virtualMachines/db?api-version=2026-04-01"))
     assert answer.headers["x-ms-ratelimit-remaining-resource"] == "Microsoft.Compute/DeleteVMSubscriptionMaximum;0"
@@ -136,9 +129,8 @@ def test_given_an_operation_of_network_then_each_answer_says_when_to_ask_again(c
 
 @pytest.mark.parametrize(("method", "kind"), [("GET", "read"), ("PATCH", "write"), ("DELETE", "delete")])
 def test_given_the_limit_of_a_subscription_then_429_says_of_which_requests_and_when_to_ask_again(
-    cloud: Start, method: str, kind: str
+    azure: Any, method: str, kind: str
 ) -> None:
-    azure = cloud()
     azure.azure.arm_fault("error", error="subscription_throttled", retry_after=1, count=1)
     answer = azure.raw(method, azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"), {})
     assert (answer.status, answer.code) == (429, "SubscriptionRequestsThrottled")
@@ -148,8 +140,7 @@ def test_given_the_limit_of_a_subscription_then_429_says_of_which_requests_and_w
     assert "try again after '1' seconds" in answer.json["error"]["message"]
 
 
-def test_given_another_operation_when_refused_with_429_then_the_details_say_so(cloud: Start) -> None:
-    azure = cloud()
+def test_given_another_operation_when_refused_with_429_then_the_details_say_so(azure: Any) -> None:
     azure.azure.arm_fault("error", error="busy", count=1)
     answer = azure.raw("GET", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"))
     assert answer.json["error"]["details"][0]["code"] == "RetryableErrorDueToAnotherOperation"
@@ -166,8 +157,7 @@ def test_given_a_small_bucket_when_it_is_empty_then_429_and_it_fills_again(cloud
     assert azure.compute.availability_sets.update("rg", "apps", {"tags": {}}).name == "apps"
 
 
-def test_given_a_concurrent_edit_when_written_with_if_match_then_412_once_and_then_success(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_concurrent_edit_when_written_with_if_match_then_412_once_and_then_success(azure: Any) -> None:
     azure.azure.arm_fault("concurrent_edit", count=1)
     path = azure.path("virtualMachineScaleSets/web?api-version=2026-04-01")
     etag = azure.raw("GET", path).headers["ETag"]
@@ -179,29 +169,25 @@ def test_given_a_concurrent_edit_when_written_with_if_match_then_412_once_and_th
 
 
 @pytest.mark.parametrize("kind", ["reset", "garbage", "truncate"])
-def test_given_a_broken_connection_when_asked_then_microsofts_client_tries_again(cloud: Start, kind: str) -> None:
-    azure = cloud()
+def test_given_a_broken_connection_when_asked_then_microsofts_client_tries_again(azure: Any, kind: str) -> None:
     azure.azure.arm_fault(kind, methods=["GET"], count=1)
     assert azure.compute.virtual_machine_scale_sets.get("rg", "web", retry_backoff_factor=0.01).name == "web"
 
 
-def test_given_a_lost_answer_when_the_request_was_applied_then_the_change_is_there(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_lost_answer_when_the_request_was_applied_then_the_change_is_there(azure: Any) -> None:
     azure.azure.arm_fault("reset", methods=["PATCH"], applied=True, count=1)
     with pytest.raises(ServiceResponseError):
         update(azure, retry_total=0)
     assert azure.compute.virtual_machine_scale_sets.get("rg", "web").tags == {"a": "b"}
 
 
-def test_given_a_custom_status_when_asked_then_it_is_answered(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_custom_status_when_asked_then_it_is_answered(azure: Any) -> None:
     azure.azure.arm_fault("status", status=502, body={"a": 1}, headers={"X-Why": "because"}, count=1)
     answer = azure.raw("GET", azure.path("virtualMachines?api-version=2026-04-01"))
     assert (answer.status, answer.json, answer.headers["X-Why"]) == (502, {"a": 1}, "because")
 
 
-def test_given_faults_when_listed_and_removed_then_they_are_gone(cloud: Start) -> None:
-    azure = cloud()
+def test_given_faults_when_listed_and_removed_then_they_are_gone(azure: Any) -> None:
     fault = azure.azure.arm_fault("error", error="unavailable", for_=60)
     (record,) = azure.azure.status()["arm"]["faults"]
     assert (record["fault_id"], record["error"], record["hits"]) == (fault, "unavailable", 0)
@@ -224,15 +210,13 @@ def test_given_faults_when_listed_and_removed_then_they_are_gone(cloud: Start) -
         ({"kind": "reset", "nonsense": 1}, "nonsense: is not an option here"),
     ],
 )
-def test_given_a_wrong_fault_when_asked_for_then_the_mistake_is_named(cloud: Start, fault: Any, mistake: str) -> None:
-    azure = cloud()
+def test_given_a_wrong_fault_when_asked_for_then_the_mistake_is_named(azure: Any, fault: Any, mistake: str) -> None:
     with pytest.raises(ControlError, match=mistake) as refusal:
         azure.azure.arm_fault(**fault)
     assert refusal.value.status == 400
 
 
-def test_given_writes_when_the_log_is_read_then_what_was_sent_is_there_but_no_secret(cloud: Start) -> None:
-    azure = cloud()
+def test_given_writes_when_the_log_is_read_then_what_was_sent_is_there_but_no_secret(azure: Any) -> None:
     azure.enable()
     (entry,) = azure.sent("PATCH")
     assert entry["body"] == (
@@ -242,15 +226,13 @@ def test_given_writes_when_the_log_is_read_then_what_was_sent_is_there_but_no_se
     assert "correct horse" not in str(azure.azure.log())
 
 
-def test_given_a_method_or_path_that_leads_nowhere_when_asked_then_405_or_404(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_method_or_path_that_leads_nowhere_when_asked_then_405_or_404(azure: Any) -> None:
     wrong = azure.raw("DELETE", azure.path("virtualMachineScaleSets/web/instanceView?api-version=2026-04-01"))
     assert (wrong.status, wrong.code) == (405, "HttpMethodNotSupported")
     assert azure.raw("GET", azure.path("nonsense/x?api-version=2026-04-01")).status == 404
 
 
-def test_given_a_body_that_is_no_json_when_sent_then_400(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_body_that_is_no_json_when_sent_then_400(azure: Any) -> None:
     for body in ("{", "[]", ""):
         answer = azure.raw("PATCH", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"), body)
         assert (answer.status, answer.code) == (400, "InvalidRequestContent")

@@ -30,9 +30,8 @@ def ask(azure: Any, query: str, **body: Any) -> list[dict[str, Any]]:
 
 
 def test_given_machines_and_sets_when_asked_for_then_their_rows_have_the_ids_and_properties_of_compute(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     vms = ask(azure, "Resources | where type =~ 'Microsoft.Compute/virtualMachines' | order by name asc")
     assert [row["id"] for row in vms] == sorted(vm.id for vm in azure.compute.virtual_machines.list_all())
     found = azure.compute.virtual_machines.get("rg", "db")
@@ -53,8 +52,7 @@ def test_given_uniform_sets_when_their_instances_are_asked_for_then_they_are_in_
     assert rows[3]["id"].endswith("/virtualMachineScaleSets/web/virtualMachines/3")
 
 
-def test_given_machines_when_their_state_is_asked_for_then_it_is_that_of_their_views(cloud: Start) -> None:
-    azure = cloud()
+def test_given_machines_when_their_state_is_asked_for_then_it_is_that_of_their_views(azure: Any) -> None:
     azure.compute.virtual_machines.begin_deallocate("rg", "db").result()
     state = "tostring(properties.extended.instanceView.powerState.code)"
     query = f"resources | where type == 'microsoft.compute/virtualmachines' | summarize n = count() by state = {state}"

@@ -82,9 +82,8 @@ def test_given_a_patch_when_merged_then_nothing_else_changes(cloud: Start) -> No
 
 
 def test_given_a_notification_when_it_is_turned_off_then_its_profile_is_empty_and_turned_on_again_it_is_new(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     azure.enable("PT10M")
     sets = azure.compute.virtual_machine_scale_sets
     off = sets.begin_update("rg", "web", notification(False, "PT10M")).result().as_dict()
@@ -101,9 +100,8 @@ def test_given_a_notification_when_it_is_turned_off_then_its_profile_is_empty_an
 
 @pytest.mark.parametrize("timeout", ["PT4M59S", "PT16M", "PT0S", "5", "P1D"])
 def test_given_a_timeout_out_of_range_when_sent_then_it_is_refused_and_nothing_changes(
-    cloud: Start, timeout: str
+    azure: Any, timeout: str
 ) -> None:
-    azure = cloud()
     with azure.refuses(400, "InvalidParameter") as refusal:
         azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", notification(True, timeout))
     assert timeout in refusal.value.message
@@ -112,33 +110,29 @@ def test_given_a_timeout_out_of_range_when_sent_then_it_is_refused_and_nothing_c
 
 @pytest.mark.parametrize(("timeout", "status"), [("PT15M", 200), ("PT10M", 400)])
 def test_given_an_os_image_timeout_when_sent_then_only_a_quarter_of_an_hour_is_taken(
-    cloud: Start, timeout: str, status: int
+    azure: Any, timeout: str, status: int
 ) -> None:
-    azure = cloud()
     profile = {"osImageNotificationProfile": {"enable": True, "notBeforeTimeout": timeout}}
     body = {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": profile}}}
     answer = azure.raw("PATCH", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"), body)
     assert answer.status == status
 
 
-def test_given_the_policy_in_a_patch_when_sent_then_it_is_refused_as_the_model_has_no_such_member(cloud: Start) -> None:
-    azure = cloud()
+def test_given_the_policy_in_a_patch_when_sent_then_it_is_refused_as_the_model_has_no_such_member(azure: Any) -> None:
     body = {"properties": {"scheduledEventsPolicy": {"userInitiatedReboot": {"automaticallyApprove": True}}}}
     answer = azure.raw("PATCH", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"), body)
     assert (answer.status, answer.code) == (400, "BadRequest")
     assert "Could not find member 'scheduledEventsPolicy'" in answer.json["error"]["message"]
 
 
-def test_given_the_policy_of_a_member_of_a_flexible_set_when_sent_then_it_is_refused(cloud: Start) -> None:
-    azure = cloud()
+def test_given_the_policy_of_a_member_of_a_flexible_set_when_sent_then_it_is_refused(azure: Any) -> None:
     body = {"properties": {"scheduledEventsPolicy": {"userInitiatedReboot": {"automaticallyApprove": True}}}}
     answer = azure.raw("PATCH", azure.path("virtualMachines/api_0a2b3c4d?api-version=2026-04-01"), body)
     assert (answer.status, answer.code) == (400, "OperationNotAllowed")
     assert azure.raw("PATCH", azure.path("virtualMachines/db?api-version=2026-04-01"), body).status == 200
 
 
-def test_given_any_request_to_compute_then_the_answer_says_what_is_left_of_its_kind(cloud: Start) -> None:
-    azure = cloud()
+def test_given_any_request_to_compute_then_the_answer_says_what_is_left_of_its_kind(azure: Any) -> None:
     version = "api-version=2026-04-01"
     for method, tail, group in (
         ("GET", "virtualMachineScaleSets/web", "GetVMScaleSet"),
@@ -172,10 +166,7 @@ def test_given_any_request_to_compute_then_the_answer_says_what_is_left_of_its_k
         "providers/Microsoft.Authorization/permissions?api-version=2022-04-01",
     ],
 )
-def test_given_a_request_to_another_provider_below_a_set_then_compute_does_not_count_it(
-    cloud: Start, tail: str
-) -> None:
-    azure = cloud()
+def test_given_a_request_to_another_provider_below_a_set_then_compute_does_not_count_it(azure: Any, tail: str) -> None:
     answer = azure.raw("GET", azure.path(f"virtualMachineScaleSets/web/{tail}"))
     assert (answer.status, "x-ms-ratelimit-remaining-resource" in answer.headers) == (200, False)
 
@@ -201,8 +192,7 @@ def test_given_the_policy_in_a_put_with_the_right_etag_when_sent_then_it_is_kept
     assert put.sku.capacity == 4
 
 
-def test_given_another_users_change_when_put_with_the_old_etag_then_412_and_theirs_stays(cloud: Start) -> None:
-    azure = cloud()
+def test_given_another_users_change_when_put_with_the_old_etag_then_412_and_theirs_stays(azure: Any) -> None:
     sets = azure.compute.virtual_machine_scale_sets
     mine = sets.get("rg", "web")
     azure.enable()
@@ -230,16 +220,14 @@ def test_given_a_put_without_what_others_set_when_sent_then_theirs_is_lost(cloud
     ],
 )
 def test_given_an_invalid_put_when_sent_then_it_is_refused(
-    cloud: Start, change: dict[str, Any], status: int, code: str
+    azure: Any, change: dict[str, Any], status: int, code: str
 ) -> None:
-    azure = cloud()
     path = azure.path("virtualMachineScaleSets/web?api-version=2026-04-01")
     answer = azure.raw("PUT", path, {**azure.raw("GET", path).json, **change})
     assert (answer.status, answer.code) == (status, code)
 
 
-def test_given_a_new_name_when_put_then_a_set_with_its_instances_comes_into_being(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_new_name_when_put_then_a_set_with_its_instances_comes_into_being(azure: Any) -> None:
     body = {
         "location": "West Europe",
         "sku": {"name": "Standard_D2s_v5", "capacity": 2},
@@ -271,15 +259,13 @@ def test_given_more_capacity_when_patched_then_instances_appear_with_the_latest_
     assert document.json["Events"] == []
 
 
-def test_given_less_capacity_when_patched_then_the_newest_instances_go(cloud: Start) -> None:
-    azure = cloud()
+def test_given_less_capacity_when_patched_then_the_newest_instances_go(azure: Any) -> None:
     azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", {"sku": {"capacity": 2}}).result()
     vms = azure.compute.virtual_machine_scale_set_vms.list("rg", "web")
     assert [vm.instance_id for vm in vms] == ["0", "1"]
 
 
-def test_given_a_set_when_deleted_then_it_and_its_vms_are_gone(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_set_when_deleted_then_it_and_its_vms_are_gone(azure: Any) -> None:
     azure.compute.virtual_machine_scale_sets.begin_delete("rg", "web").result()
     with pytest.raises(ResourceNotFoundError):
         azure.compute.virtual_machine_scale_sets.get("rg", "web")
@@ -291,15 +277,13 @@ def test_given_a_set_when_deleted_then_it_and_its_vms_are_gone(cloud: Start) -> 
     ("group", "name", "code"), [("rg", "none", "ResourceNotFound"), ("none", "web", "ResourceGroupNotFound")]
 )
 def test_given_a_missing_name_when_read_then_404_says_what_was_not_found(
-    cloud: Start, group: str, name: str, code: str
+    azure: Any, group: str, name: str, code: str
 ) -> None:
-    azure = cloud()
     with azure.refuses(404, code):
         azure.compute.virtual_machine_scale_sets.get(group, name)
 
 
-def test_given_another_subscription_when_asked_then_404(cloud: Start) -> None:
-    azure = cloud()
+def test_given_another_subscription_when_asked_then_404(azure: Any) -> None:
     path = "/subscriptions/22222222-aaaa-4bbb-8ccc-555555555555/providers/Microsoft.Compute/virtualMachines"
     answer = azure.raw("GET", f"{path}?api-version=2026-04-01")
     assert (answer.status, answer.code) == (404, "SubscriptionNotFound")
@@ -335,9 +319,8 @@ def test_given_an_image_when_the_set_is_written_without_it_then_it_is_kept_and_t
 
 
 def test_given_a_flexible_set_of_many_when_it_is_made_then_all_are_vms_and_none_has_a_name_of_digits_alone(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     body = {
         "location": "westeurope",
         "sku": {"name": "Standard_D2s_v5", "capacity": 100},

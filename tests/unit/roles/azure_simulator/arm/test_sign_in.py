@@ -61,8 +61,7 @@ def federated(azure: Any, token: str) -> ClientAssertionCredential:
     return ClientAssertionCredential(TENANT, CLIENT, lambda: token, **at(azure))
 
 
-def test_given_the_secret_when_signing_in_then_the_token_opens_resource_manager(cloud: Start) -> None:
-    azure = cloud()
+def test_given_the_secret_when_signing_in_then_the_token_opens_resource_manager(azure: Any) -> None:
     token = azure.credential.get_token(SCOPE)
     assert 3500 < token.expires_on - time.time() < 3700
     assert azure.raw("GET", azure.path("virtualMachines?api-version=2026-04-01"), token=token.token).status == 200
@@ -72,9 +71,8 @@ def test_given_the_secret_when_signing_in_then_the_token_opens_resource_manager(
     ("secret", "tenant", "code"), [("wrong", TENANT, "AADSTS7000215"), ("x", CLIENT, "Unable to get authority")]
 )
 def test_given_a_wrong_secret_or_tenant_when_signing_in_then_azure_identity_says_so(
-    cloud: Start, secret: str, tenant: str, code: str
+    azure: Any, secret: str, tenant: str, code: str
 ) -> None:
-    azure = cloud()
     with (
         azure.sign_in(secret, tenant) as credential,
         pytest.raises((ClientAuthenticationError, ValueError), match=code),
@@ -142,9 +140,8 @@ def test_given_no_token_at_all_when_presented_as_one_then_it_is_refused(cloud: S
 
 
 def test_given_a_managed_identity_when_its_vm_asks_imds_for_a_token_then_resource_manager_accepts_it(
-    cloud: Start, monkeypatch: pytest.MonkeyPatch
+    azure: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    azure = cloud()
     monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", azure.azure.imds["db"])
     with (
         ManagedIdentityCredential() as credential,
@@ -175,9 +172,8 @@ def claims(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_given_no_good_token_when_asking_then_401_says_why_and_how_to_get_one(
-    cloud: Start, token: str | None, code: str
+    azure: Any, token: str | None, code: str
 ) -> None:
-    azure = cloud()
     answer = azure.raw("GET", azure.path("virtualMachines?api-version=2026-04-01"), token=token)
     assert (answer.status, answer.code) == (401, code)
     assert answer.headers["WWW-Authenticate"].startswith("Bearer authorization_uri=")
@@ -191,8 +187,7 @@ def test_given_no_good_token_when_asking_then_401_says_why_and_how_to_get_one(
         "https://management.chinacloudapi.cn/",
     ],
 )
-def test_given_any_clouds_audience_when_asking_then_the_token_is_accepted(cloud: Start, audience: str) -> None:
-    azure = cloud()
+def test_given_any_clouds_audience_when_asking_then_the_token_is_accepted(azure: Any, audience: str) -> None:
     token = tokens.sign(claims(aud=audience), seed=0)
     assert azure.raw("GET", azure.path("virtualMachines?api-version=2026-04-01"), token=token).status == 200
 
@@ -216,23 +211,20 @@ def test_given_any_clouds_audience_when_asking_then_the_token_is_accepted(cloud:
     ],
 )
 def test_given_a_wrong_request_for_a_token_when_sent_then_the_error_is_oauths(
-    cloud: Start, form: dict[str, str], error: str
+    azure: Any, form: dict[str, str], error: str
 ) -> None:
-    azure = cloud()
     answer = azure.raw("POST", f"/{TENANT}/oauth2/v2.0/token", urlencode(form), token=None)
     assert answer.status in (400, 401)
     assert answer.json["error"] == error
     assert answer.json["error_description"].startswith(f"AADSTS{answer.json['error_codes'][0]}: ")
 
 
-def test_given_instance_discovery_when_asked_then_the_tenants_own_discovery_is_named(cloud: Start) -> None:
-    azure = cloud()
+def test_given_instance_discovery_when_asked_then_the_tenants_own_discovery_is_named(azure: Any) -> None:
     found = azure.raw("GET", "/common/discovery/instance?api-version=1.1", token=None).json
     assert found["tenant_discovery_endpoint"].endswith(f"/{TENANT}/v2.0/.well-known/openid-configuration")
 
 
-def test_given_no_sign_in_when_asked_for_its_addresses_then_it_returns_them(cloud: Start) -> None:
-    azure = cloud()
+def test_given_no_sign_in_when_asked_for_its_addresses_then_it_returns_them(azure: Any) -> None:
     told = azure.raw("GET", "/metadata/endpoints?api-version=2015-01-01", token=None)
     assert told.status == 200
     assert told.json["authentication"]["loginEndpoint"] == azure.azure.arm + "/"

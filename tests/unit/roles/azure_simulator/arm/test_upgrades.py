@@ -21,8 +21,7 @@ def of_mode(mode: str, **more: Any) -> dict[str, Any]:
     return {"scale_sets": [{"name": "web", "upgrade_mode": mode, **more}]}
 
 
-def test_given_mode_manual_when_the_model_changes_then_instances_stay_as_they_are_until_updated(cloud: Start) -> None:
-    azure = cloud()
+def test_given_mode_manual_when_the_model_changes_then_instances_stay_as_they_are_until_updated(azure: Any) -> None:
     azure.enable()
     assert azure.outdated() == ["0", "1", "2", "3"]
     sets = azure.compute.virtual_machine_scale_sets
@@ -35,8 +34,7 @@ def test_given_mode_manual_when_the_model_changes_then_instances_stay_as_they_ar
 API = ("api_0a2b3c4d", "api_1a2b3c4d")
 
 
-def test_given_a_flexible_set_when_updated_then_the_ids_are_names(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_flexible_set_when_updated_then_the_ids_are_names(azure: Any) -> None:
     azure.enable(scale_set="api")
     azure.compute.virtual_machine_scale_sets.begin_update_instances(
         "rg", "api", {"instanceIds": ["api_0a2b3c4d"]}
@@ -60,8 +58,7 @@ def test_given_a_manualupgrade_when_sent_then_it_is_202_with_location_and_retry_
 
 
 @pytest.mark.parametrize("body", [{}, {"instanceIds": []}, {"instanceIds": "0"}, {"instanceIds": ["9"]}])
-def test_given_invalid_ids_when_updated_then_400(cloud: Start, body: Any) -> None:
-    azure = cloud()
+def test_given_invalid_ids_when_updated_then_400(azure: Any, body: Any) -> None:
     answer = azure.raw("POST", azure.path("virtualMachineScaleSets/web/manualupgrade?api-version=2026-04-01"), body)
     assert (answer.status, answer.code) == (400, "InvalidParameter")
 
@@ -193,9 +190,8 @@ def test_given_a_rolling_upgrade_under_way_when_another_is_started_then_409(clou
 
 
 def test_given_no_rolling_upgrade_under_way_when_it_is_cancelled_then_409_with_the_message_of_azure(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     with azure.refuses(409, "OperationNotAllowed") as refusal:
         azure.compute.virtual_machine_scale_set_rolling_upgrades.begin_cancel("rg", "web")
     assert "There is no ongoing Rolling Upgrade to cancel." in str(refusal.value)
@@ -219,8 +215,7 @@ def test_given_a_rolling_upgrade_in_progress_when_instances_are_updated_by_hand_
         azure.compute.virtual_machine_scale_sets.begin_update_instances("rg", "web", {"instanceIds": ["0"]})
 
 
-def test_given_a_stuck_instance_when_updated_then_the_operation_succeeds_and_it_stays_outdated(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_stuck_instance_when_updated_then_the_operation_succeeds_and_it_stays_outdated(azure: Any) -> None:
     azure.enable()
     azure.azure.arm_fault("stuck", vms=["web_2"])
     azure.compute.virtual_machine_scale_sets.begin_update_instances("rg", "web", {"instanceIds": ["*"]}).result()
@@ -243,9 +238,8 @@ def test_given_a_stuck_instance_when_a_rolling_upgrade_meets_it_then_the_upgrade
 
 
 def test_given_instances_that_appear_meanwhile_when_the_model_has_changed_then_they_have_the_new_one(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     azure.enable()
     azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", {"sku": {"capacity": 5}}).result()
     assert azure.outdated() == ["0", "1", "2", "3"]

@@ -27,8 +27,7 @@ SET_BODY = {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": P
         ("?api-version=2001-01-01", "NoRegisteredProviderFound"),
     ],
 )
-def test_given_no_such_version_when_asked_then_400_names_the_existing_ones(cloud: Start, query: str, code: str) -> None:
-    azure = cloud()
+def test_given_no_such_version_when_asked_then_400_names_the_existing_ones(azure: Any, query: str, code: str) -> None:
     answer = azure.raw("GET", azure.path("virtualMachineScaleSets/web") + query)
     assert (answer.status, answer.code) == (400, code)
     if query:
@@ -69,9 +68,8 @@ def test_given_no_such_version_when_asked_then_400_names_the_existing_ones(cloud
     ],
 )
 def test_given_a_member_when_sent_with_an_older_version_then_the_documented_error_and_nothing_changes(
-    cloud: Start, resource: str, body: Any, old: str, new: str, message: str
+    azure: Any, resource: str, body: Any, old: str, new: str, message: str
 ) -> None:
-    azure = cloud()
     path = azure.path(resource)
     before = azure.raw("GET", f"{path}?api-version={new}").json
     answer = azure.raw("PATCH", f"{path}?api-version={old}", body)
@@ -89,8 +87,7 @@ def test_given_an_older_version_when_read_then_it_shows_nothing_newer(cloud: Sta
     assert "ETag" not in old.headers
 
 
-def test_given_a_member_that_never_was_when_sent_then_400(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_member_that_never_was_when_sent_then_400(azure: Any) -> None:
     body: Any = {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": {"terminateNotification": {}}}}}
     answer = azure.raw("PATCH", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"), body)
     assert "'terminateNotification' on object of type 'ScheduledEventsProfile'" in answer.json["error"]["message"]
@@ -118,8 +115,7 @@ def test_given_microsofts_newest_model_when_compared_then_we_know_its_members_an
     assert {rest or python for python, rest in named} == set(shape)
 
 
-def test_given_any_answer_when_read_then_it_has_the_headers_of_resource_manager(cloud: Start) -> None:
-    azure = cloud()
+def test_given_any_answer_when_read_then_it_has_the_headers_of_resource_manager(azure: Any) -> None:
     path = azure.path("virtualMachineScaleSets/web?api-version=2026-04-01")
     answer = azure.raw("GET", path, headers={"x-ms-client-request-id": "mine"})
     assert answer.headers["x-ms-client-request-id"] == "mine"

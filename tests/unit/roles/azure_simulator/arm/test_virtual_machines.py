@@ -55,16 +55,14 @@ def test_given_the_filter_for_a_scale_set_when_vms_are_listed_then_only_its_memb
     ],
 )
 def test_given_an_unknown_filter_when_vms_are_listed_then_it_is_refused_by_name(
-    cloud: Start, options: dict[str, str], named: str
+    azure: Any, options: dict[str, str], named: str
 ) -> None:
-    azure = cloud()
     with azure.refuses(400, "InvalidParameter") as refusal:
         list(azure.compute.virtual_machines.list("rg", **options))
     assert named in str(refusal.value)
 
 
-def test_given_a_vm_when_read_then_id_and_vm_id_are_those_of_imds(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_vm_when_read_then_id_and_vm_id_are_those_of_imds(azure: Any) -> None:
     compute = ask(azure.azure.imds["db"], "/metadata/instance/compute?api-version=2021-12-13").json
     vm = azure.compute.virtual_machines.get("rg", "db", expand="instanceView")
     assert (vm.id, vm.vm_id) == (compute["resourceId"], compute["vmId"])
@@ -85,9 +83,8 @@ def test_given_a_missing_vm_when_read_then_404(cloud: Start) -> None:
 
 
 def test_given_the_documented_patch_when_sent_then_notifications_are_on_and_deletion_announces_itself(
-    cloud: Start,
+    azure: Any,
 ) -> None:
-    azure = cloud()
     vm = azure.compute.virtual_machines.begin_update("rg", "db", ENABLE).result()
     assert vm.scheduled_events_profile.terminate_notification_profile.not_before_timeout == "PT10M"
     azure.compute.virtual_machines.begin_delete("rg", "db", polling=False)
@@ -96,8 +93,7 @@ def test_given_the_documented_patch_when_sent_then_notifications_are_on_and_dele
     assert (event["not_before"] - event["created"]) * 100 == pytest.approx(600, abs=1)
 
 
-def test_given_no_profile_when_a_vm_is_deleted_then_it_goes_without_an_event(cloud: Start) -> None:
-    azure = cloud()
+def test_given_no_profile_when_a_vm_is_deleted_then_it_goes_without_an_event(azure: Any) -> None:
     azure.compute.virtual_machines.begin_delete("rg", "db").result()
     assert azure.azure.status()["events"] == []
     with pytest.raises(ResourceNotFoundError):
@@ -111,8 +107,7 @@ def test_given_a_configured_profile_when_read_then_it_is_there(cloud: Start) -> 
     assert profile.terminate_notification_profile.enable is True
 
 
-def test_given_a_flexible_instance_when_its_own_profile_is_patched_then_its_set_is_not_changed(cloud: Start) -> None:
-    azure = cloud()
+def test_given_a_flexible_instance_when_its_own_profile_is_patched_then_its_set_is_not_changed(azure: Any) -> None:
     azure.compute.virtual_machines.begin_update("rg", "api_0a2b3c4d", ENABLE).result()
     assert (
         azure.compute.virtual_machine_scale_sets.get("rg", "api").virtual_machine_profile.scheduled_events_profile
@@ -125,15 +120,13 @@ def test_given_a_flexible_instance_when_its_own_profile_is_patched_then_its_set_
     assert notices == {"api_0a2b3c4d": 600, "api_1a2b3c4d": None}
 
 
-def test_given_the_policy_in_a_patch_when_sent_then_the_vm_keeps_it(cloud: Start) -> None:
-    azure = cloud()
+def test_given_the_policy_in_a_patch_when_sent_then_the_vm_keeps_it(azure: Any) -> None:
     body = {"properties": {"scheduledEventsPolicy": {"userInitiatedRedeploy": {"automaticallyApprove": True}}}}
     vm = azure.compute.virtual_machines.begin_update("rg", "db", body).result()
     assert vm.scheduled_events_policy.user_initiated_redeploy.automatically_approve is True
 
 
-def test_given_an_old_etag_when_a_vm_is_patched_then_412(cloud: Start) -> None:
-    azure = cloud()
+def test_given_an_old_etag_when_a_vm_is_patched_then_412(azure: Any) -> None:
     etag = azure.compute.virtual_machines.get("rg", "db").etag
     azure.compute.virtual_machines.begin_update("rg", "db", {"tags": {"a": "b"}}).result()
     with pytest.raises(ResourceModifiedError):
@@ -189,15 +182,13 @@ def test_given_a_new_name_when_put_then_an_availability_set_is_there_until_it_is
         sets.get("rg", "spare")
 
 
-def test_given_an_availability_set_with_vms_when_it_is_deleted_then_it_is_refused(cloud: Start) -> None:
-    azure = cloud()
+def test_given_an_availability_set_with_vms_when_it_is_deleted_then_it_is_refused(azure: Any) -> None:
     with azure.refuses(409, "OperationNotAllowed"):
         azure.compute.availability_sets.delete("rg", "apps")
     assert azure.compute.availability_sets.get("rg", "apps").name == "apps"
 
 
-def test_given_an_availability_set_when_put_in_another_location_then_it_is_refused(cloud: Start) -> None:
-    azure = cloud()
+def test_given_an_availability_set_when_put_in_another_location_then_it_is_refused(azure: Any) -> None:
     with azure.refuses(409, "InvalidResourceLocation"):
         azure.compute.availability_sets.create_or_update("rg", "apps", {"location": "eastus"})
     answer = azure.raw("PUT", azure.path("availabilitySets/apps?api-version=2026-04-01"), {"tags": {}})
@@ -217,8 +208,7 @@ def test_given_locations_when_vms_and_sets_are_listed_by_them_then_each_has_its_
     assert list(compute.virtual_machine_scale_sets.list_by_location("westeurope")) == []
 
 
-def test_given_an_invalid_switch_when_sent_then_400(cloud: Start) -> None:
+def test_given_an_invalid_switch_when_sent_then_400(azure: Any) -> None:
     body = {"properties": {"scheduledEventsPolicy": {"userInitiatedReboot": {"automaticallyApprove": "maybe"}}}}
-    azure = cloud()
     with azure.refuses(400, "InvalidParameter"):
         azure.compute.availability_sets.update("rg", "apps", body)
