@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -77,24 +76,16 @@ class Rounds:
         return _lost(report, self.world) if self._given == lose_at else report
 
 
-@pytest.fixture
-def make_world() -> Callable[[], World]:
+def make_world() -> World:
     """Four hosts, each with an event of its own, of which one is deleted."""
-    types = ("Reboot", "Redeploy", "Freeze", "Reboot")
-
-    def make() -> World:
-        events = [
-            event(kind, (f"vm_{number}",), event_id=f"e{number}", notice=3000 + 100 * number)
-            for number, kind in enumerate(types)
-        ]
-        return World(NOW, 4, events)
-
-    return make
+    events = [
+        event(kind, (f"vm_{number}",), event_id=f"e{number}", notice=3000 + 100 * number)
+        for number, kind in enumerate(("Reboot", "Redeploy", "Freeze", "Reboot"))
+    ]
+    return World(NOW, 4, events)
 
 
-def test_given_events_of_one_host_each_when_handled_then_each_batch_takes_two_rounds_until_its_approval(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_events_of_one_host_each_when_handled_then_each_batch_takes_two_rounds_until_its_approval() -> None:
     world = make_world()
     rounds = Rounds(world)
 
@@ -122,9 +113,7 @@ def test_given_a_shared_event_when_handled_then_no_host_claims_an_approval_befor
 
 
 @pytest.mark.parametrize("step", [Step.LEASE, Step.DRAIN, Step.STOP, Step.NOTE])
-def test_given_an_order_that_fails_then_the_host_does_nothing_that_was_to_follow(
-    make_world: Callable[[], World], step: Step
-) -> None:
+def test_given_an_order_that_fails_then_the_host_does_nothing_that_was_to_follow(step: Step) -> None:
     world = make_world()
     world.machines["h0"].breaks_at = {step}
 
@@ -140,7 +129,7 @@ def test_given_an_order_that_fails_then_the_host_does_nothing_that_was_to_follow
 
 @pytest.mark.parametrize("disturb", ["kill_at", "lose_at"])
 def test_given_a_run_that_is_disturbed_at_any_order_when_another_follows_then_all_are_back_and_none_was_hit_in_service(
-    make_world: Callable[[], World], disturb: str
+    disturb: str,
 ) -> None:
     whole = make_world()
     Rounds(whole).play()

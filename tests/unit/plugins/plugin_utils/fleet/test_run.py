@@ -284,28 +284,18 @@ def end_leases(world: World) -> None:
         machine.lease = None
 
 
-@pytest.fixture
-def make_world() -> Callable[[], World]:
+def make_world() -> World:
     """Five hosts, of which two share a reboot, one is frozen, one is rebooted, and one redeployed later."""
-
-    def make() -> World:
-        return World(
-            NOW,
-            5,
-            [
-                event(resources=("vm_0", "vm_1"), event_id="shared", notice=3000),
-                event("Freeze", ("vm_2",), event_id="freeze", notice=3100, duration=60),
-                event(resources=("vm_3",), event_id="own", notice=3200),
-                event("Redeploy", ("vm_4",), event_id="later", notice=3300),
-            ],
-        )
-
-    return make
+    events = [
+        event(resources=("vm_0", "vm_1"), event_id="shared", notice=3000),
+        event("Freeze", ("vm_2",), event_id="freeze", notice=3100, duration=60),
+        event(resources=("vm_3",), event_id="own", notice=3200),
+        event("Redeploy", ("vm_4",), event_id="later", notice=3300),
+    ]
+    return World(NOW, 5, events)
 
 
-def test_given_a_fleet_when_nothing_goes_wrong_then_every_event_is_approved_once_and_all_are_back(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_a_fleet_when_nothing_goes_wrong_then_every_event_is_approved_once_and_all_are_back() -> None:
     world = make_world()
 
     results = play(world)
@@ -319,9 +309,7 @@ def test_given_a_fleet_when_nothing_goes_wrong_then_every_event_is_approved_once
     assert ("h2", Step.STOP) not in world.orders
 
 
-def test_given_a_host_that_is_stopped_then_its_lease_need_not_outlast_the_connections_that_have_ended(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_a_host_that_is_stopped_then_its_lease_need_not_outlast_the_connections_that_have_ended() -> None:
     world = make_world()
     world.step_seconds, world.return_seconds = 700, 30
     seconds: dict[Step, set[float]] = {}
@@ -338,9 +326,7 @@ def test_given_a_host_that_is_stopped_then_its_lease_need_not_outlast_the_connec
     assert seconds[Step.WATCH] == seconds[Step.RESTORE] == {30}
 
 
-def test_given_a_fleet_when_the_controller_is_killed_at_any_order_then_the_next_run_brings_all_through(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_a_fleet_when_the_controller_is_killed_at_any_order_then_the_next_run_brings_all_through() -> None:
     whole = make_world()
     play(whole)
     assert len(whole.orders) >= 40
@@ -354,9 +340,7 @@ def test_given_a_fleet_when_the_controller_is_killed_at_any_order_then_the_next_
         assert (world.hit_in_service, len(world.approvals), world.least) == ([], 4, 2), count
 
 
-def test_given_a_fleet_when_any_answer_is_lost_then_nothing_is_approved_too_soon_and_further_runs_bring_all_through(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_a_fleet_when_any_answer_is_lost_then_nothing_is_approved_too_soon_and_later_runs_end_it() -> None:
     whole = make_world()
     play(whole)
     for lost in disturbed(whole):
@@ -373,9 +357,7 @@ def test_given_a_fleet_when_any_answer_is_lost_then_nothing_is_approved_too_soon
         assert world.least >= 2, (lost, step, host)
 
 
-def test_given_hosts_that_share_an_event_when_a_step_fails_on_one_then_it_is_never_approved(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_hosts_that_share_an_event_when_a_step_fails_on_one_then_it_is_never_approved() -> None:
     world = make_world()
     world.machines["h1"].breaks_at = {Step.STOP}
 
@@ -473,9 +455,7 @@ def test_given_no_time_for_stopping_when_a_host_is_out_then_its_services_have_so
     assert [(order.do, order.host_plan and order.host_plan.stopped_by) for order in orders] == [(Step.STOP, NOW + 89)]
 
 
-def test_given_a_host_that_somebody_takes_out_by_hand_meanwhile_then_it_stays_out_and_that_is_reported(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_a_host_that_somebody_takes_out_by_hand_meanwhile_then_it_stays_out_and_that_is_reported() -> None:
     world = make_world()
     world.happens["h3", Step.WATCH] = lambda: setattr(world.machines["h3"], "by_hand", True)
 
@@ -485,9 +465,7 @@ def test_given_a_host_that_somebody_takes_out_by_hand_meanwhile_then_it_stays_ou
     assert world.machines["h3"].lease is None
 
 
-def test_given_a_host_that_another_run_leases_first_then_it_is_left_alone_and_nothing_of_it_is_approved(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_a_host_that_another_run_leases_first_then_it_is_left_alone_and_nothing_of_it_is_approved() -> None:
     world = make_world()
     run_id = object()
     run = begin([world.read(name, run_id) for name in world.machines], world.policy, world.now)
@@ -503,9 +481,7 @@ def test_given_a_host_that_another_run_leases_first_then_it_is_left_alone_and_no
     assert run.results()["h0"].failures == ()
 
 
-def test_given_an_event_that_is_withdrawn_while_its_host_is_drained_then_no_service_is_stopped_and_it_is_back(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_an_event_that_is_withdrawn_while_its_host_is_drained_then_no_service_is_stopped_and_it_is_back() -> None:
     world = make_world()
     world.happens["h3", Step.DRAIN] = lambda: world.withdraw("own")
 
@@ -517,7 +493,7 @@ def test_given_an_event_that_is_withdrawn_while_its_host_is_drained_then_no_serv
 
 @pytest.mark.parametrize("rests_on_probe", [True, False])
 def test_given_a_removal_that_nothing_confirms_when_nothing_else_prepares_the_host_then_its_event_is_not_approved(
-    make_world: Callable[[], World], rests_on_probe: bool
+    rests_on_probe: bool,
 ) -> None:
     world = make_world()
     world.machines["h3"].rests_on_probe = rests_on_probe
@@ -625,9 +601,7 @@ def test_given_a_prediction_when_hosts_return_first_then_all_is_predicted_withou
     }
 
 
-def test_given_something_to_be_done_after_each_batch_then_it_is_done_once_for_each_host_when_all_are_back(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_something_to_be_done_after_each_batch_then_it_is_done_once_for_each_host_when_all_are_back() -> None:
     world = make_world()
 
     play(world, has_more=True)
@@ -685,9 +659,7 @@ def test_given_a_step_that_failed_when_later_hosts_can_wait_then_they_stay_in_se
     assert world.is_as_before()
 
 
-def test_given_a_host_that_is_lost_after_its_approval_then_the_run_ends_and_says_so(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_a_host_that_is_lost_after_its_approval_then_the_run_ends_and_says_so() -> None:
     world = make_world()
     world.happens["h3", Step.WATCH] = lambda: setattr(world.machines["h3"], "unplugged", True)
 
@@ -698,9 +670,7 @@ def test_given_a_host_that_is_lost_after_its_approval_then_the_run_ends_and_says
     assert not result.restored
 
 
-def test_given_a_host_that_does_not_answer_then_it_is_asked_again_and_fails_the_run(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_a_host_that_does_not_answer_then_it_is_asked_again_and_fails_the_run() -> None:
     world = make_world()
     world.machines["h4"].unplugged = True
 
@@ -720,9 +690,7 @@ def test_given_an_event_shared_with_a_host_that_answers_late_then_both_are_prepa
     assert world.is_as_before()
 
 
-def test_given_a_host_that_never_answers_then_it_counts_as_no_failure_that_would_stop_the_others(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_a_host_that_never_answers_then_it_counts_as_no_failure_that_would_stop_the_others() -> None:
     world = make_world()
     world.machines["h4"].unplugged = True
 
@@ -1100,7 +1068,7 @@ def test_given_a_wait_that_fails_then_it_is_not_ordered_again_and_again(step: St
     assert still_leased(run) == []
 
 
-def test_given_a_report_of_what_was_not_ordered_then_it_is_refused(make_world: Callable[[], World]) -> None:
+def test_given_a_report_of_what_was_not_ordered_then_it_is_refused() -> None:
     world = make_world()
     run: Run = begin([world.read(name, None) for name in world.machines], world.policy, world.now)
 
@@ -1159,9 +1127,7 @@ def test_given_a_host_that_waits_for_room_then_the_run_is_handed_over_only_as_lo
     assert not may_be_handed_over(run._replace(hosts={"h0": waiting._replace(is_leased=True)}), NOW)
 
 
-def test_given_batches_that_have_not_come_when_a_run_is_handed_over_then_none_of_their_hosts_is_asked(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_batches_that_have_not_come_when_a_run_is_handed_over_then_none_of_their_hosts_is_asked() -> None:
     world = make_world()
     run = begin([world.read(name, None) for name in world.machines], world.policy, world.now)
     assert len(run.plan.turns) > 1
@@ -1193,9 +1159,7 @@ def test_given_a_host_with_an_agent_then_it_is_watched_and_nothing_else_is_order
     assert not run.results()["h0"].restored
 
 
-def test_given_a_host_that_another_run_has_taken_over_then_it_is_left_to_that(
-    make_world: Callable[[], World],
-) -> None:
+def test_given_a_host_that_another_run_has_taken_over_then_it_is_left_to_that() -> None:
     world = make_world()
     run_id = object()
     run = begin([world.read(name, run_id) for name in world.machines], world.policy, world.now)

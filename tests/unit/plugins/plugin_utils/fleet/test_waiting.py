@@ -27,6 +27,8 @@ from .conftest import NOW, event
 
 SILENCE = None
 LOOK_EVERY = 1.0
+# What is waited for, and the same later.
+REBOOT, STARTED = event(event_id="E1", notice=600), event(event_id="E1", status="Started")
 
 
 class Waiting:
@@ -84,36 +86,22 @@ class Waiting:
 
 
 @pytest.fixture
-def reboot() -> Event:
-    """What is waited for."""
-    return event(event_id="E1", notice=600)
-
-
-@pytest.fixture
-def started() -> Event:
-    """The same, later."""
-    return event(event_id="E1", status="Started")
-
-
-@pytest.fixture
-def waiting(tmp_path: Path, reboot: Event) -> Waiting:
+def waiting(tmp_path: Path) -> Waiting:
     """A host that has just begun to wait."""
-    return Waiting(tmp_path, reboot, NOW)
+    return Waiting(tmp_path, REBOOT, NOW)
 
 
-def test_given_an_event_that_ends_then_its_wait_ends_and_the_others_are_notified(
-    waiting: Waiting, reboot: Event, started: Event
-) -> None:
-    state = waiting.wait([reboot], [started], [])
+def test_given_an_event_that_ends_then_its_wait_ends_and_the_others_are_notified(waiting: Waiting) -> None:
+    state = waiting.wait([REBOOT], [STARTED], [])
 
     assert (state["over"], state["restore"]) == (True, True)
     assert waiting.signal.was_sent()
 
 
 def test_given_what_is_waited_for_then_it_is_reported_at_first_and_when_it_changes_and_not_each_time(
-    waiting: Waiting, reboot: Event, started: Event
+    waiting: Waiting,
 ) -> None:
-    waiting.wait([reboot], [reboot], [started], [started], SILENCE, SILENCE, [started], [])
+    waiting.wait([REBOOT], [REBOOT], [STARTED], [STARTED], SILENCE, SILENCE, [STARTED], [])
 
     said = [line.split(" since ")[0] for line in waiting.lines]
     assert said == [
@@ -126,45 +114,41 @@ def test_given_what_is_waited_for_then_it_is_reported_at_first_and_when_it_chang
 
 
 def test_given_nothing_new_for_ten_thousand_polls_then_it_is_one_wait_and_the_lease_is_renewed_all_along(
-    waiting: Waiting, reboot: Event
+    waiting: Waiting,
 ) -> None:
     deferred = Policy(end_timeout=20_000)
     waiting.progress["gives_up_at"] = NOW + 20_000
 
-    state = waiting.wait(*[[reboot]] * 10_000, [], policy=deferred)
+    state = waiting.wait(*[[REBOOT]] * 10_000, [], policy=deferred)
 
     assert state["over"]
     assert len(waiting.looked_at) == 10_001
     assert waiting.renewed_at == [NOW + seconds for seconds in range(0, 10_000, 60)]
 
 
-def test_given_a_host_that_is_silent_then_its_lease_is_renewed_when_it_answers_again(
-    waiting: Waiting, started: Event
-) -> None:
-    waiting.wait(SILENCE, SILENCE, [started], [])
+def test_given_a_host_that_is_silent_then_its_lease_is_renewed_when_it_answers_again(waiting: Waiting) -> None:
+    waiting.wait(SILENCE, SILENCE, [STARTED], [])
 
     assert waiting.renewed_at == [NOW + 2]
 
 
 def test_given_a_host_that_another_run_has_taken_over_then_its_wait_ends_and_it_is_not_restored(
-    waiting: Waiting, reboot: Event
+    waiting: Waiting,
 ) -> None:
     waiting.taken_over_by = "another run has taken it over"
 
-    state = waiting.wait([reboot])
+    state = waiting.wait([REBOOT])
 
     assert (state["over"], state["restore"], state["lost"]) == (True, False, "another run has taken it over")
     assert len(waiting.looked_at) == 1
 
 
-def test_given_an_unreachable_host_then_the_error_is_reported_once_with_the_remedy(
-    waiting: Waiting, started: Event
-) -> None:
+def test_given_an_unreachable_host_then_the_error_is_reported_once_with_the_remedy(waiting: Waiting) -> None:
     refused = Poll(SILENCE, "ssh: connect to host web1 port 22: Connection refused")
     lost = Poll(SILENCE, "ssh: connect to host web1 port 22: Connection timed out")
     changed = Poll(SILENCE, "Host key for web1 has changed and you have requested strict checking.")
 
-    waiting.wait([started], refused, lost, refused, changed, changed, [])
+    waiting.wait([STARTED], refused, lost, refused, changed, changed, [])
 
     _at_first, refused_line, changed_line, _over = waiting.lines
     assert "metadata service does (ssh: connect to host web1 port 22: Connection refused) since" in refused_line
@@ -172,55 +156,45 @@ def test_given_an_unreachable_host_then_the_error_is_reported_once_with_the_reme
     assert "ssh-keygen -R 'web1'" in changed_line
 
 
-def test_given_another_host_whose_wait_ends_then_this_round_ends_within_a_second(
-    waiting: Waiting, reboot: Event
-) -> None:
+def test_given_another_host_whose_wait_ends_then_this_round_ends_within_a_second(waiting: Waiting) -> None:
     waiting.rings_at = NOW + 2
 
-    assert not waiting.wait([reboot])["over"]
+    assert not waiting.wait([REBOOT])["over"]
 
     assert waiting.now == NOW + 2
 
 
-def test_given_another_run_that_is_about_to_take_over_then_all_waits_of_the_batch_end(
-    waiting: Waiting, reboot: Event
-) -> None:
+def test_given_another_run_that_is_about_to_take_over_then_all_waits_of_the_batch_end(waiting: Waiting) -> None:
     waiting.is_relieved_at = NOW + 2
 
-    assert not waiting.wait([reboot])["over"]
+    assert not waiting.wait([REBOOT])["over"]
 
     assert waiting.now == NOW + 2
     assert waiting.signal.was_sent()
 
 
-def test_given_a_host_that_began_when_another_had_ended_then_it_is_checked_once(
-    waiting: Waiting, reboot: Event
-) -> None:
+def test_given_a_host_that_began_when_another_had_ended_then_it_is_checked_once(waiting: Waiting) -> None:
     waiting.signal.send()
 
-    waiting.wait([reboot])
+    waiting.wait([REBOOT])
 
     assert (waiting.looked_at, waiting.now) == ([NOW], NOW)
 
 
-def test_given_others_that_are_to_be_taken_soon_then_the_round_ends_in_time(waiting: Waiting, reboot: Event) -> None:
-    waiting.wait([reboot], until=NOW + 3)
+def test_given_others_that_are_to_be_taken_soon_then_the_round_ends_in_time(waiting: Waiting) -> None:
+    waiting.wait([REBOOT], until=NOW + 3)
 
     assert waiting.now == NOW + 3
 
 
-def test_given_others_that_were_to_be_taken_already_then_there_is_a_pause_anyway(
-    waiting: Waiting, reboot: Event
-) -> None:
-    waiting.wait([reboot], until=NOW - 3)
+def test_given_others_that_were_to_be_taken_already_then_there_is_a_pause_anyway(waiting: Waiting) -> None:
+    waiting.wait([REBOOT], until=NOW - 3)
 
     assert waiting.now == NOW + 1
 
 
-def test_given_more_hosts_than_can_be_polled_side_by_side_then_rounds_stay_short(
-    waiting: Waiting, reboot: Event
-) -> None:
-    waiting.wait([reboot], is_crowded=True)
+def test_given_more_hosts_than_can_be_polled_side_by_side_then_rounds_stay_short(waiting: Waiting) -> None:
+    waiting.wait([REBOOT], is_crowded=True)
 
     assert waiting.looked_at == [NOW + second for second in range(10)]
     assert waiting.now == NOW + 10
@@ -228,28 +202,24 @@ def test_given_more_hosts_than_can_be_polled_side_by_side_then_rounds_stay_short
 
 
 def test_given_a_host_that_waits_for_room_when_its_event_changes_or_ends_then_all_are_notified(
-    waiting: Waiting, reboot: Event, started: Event
+    waiting: Waiting,
 ) -> None:
-    waiting.wait_for_batch([reboot], [reboot], SILENCE, [started], until=NOW + 60)
+    waiting.wait_for_batch([REBOOT], [REBOOT], SILENCE, [STARTED], until=NOW + 60)
 
     assert waiting.now == NOW + 2
     assert waiting.signal.was_sent()
 
 
-def test_given_a_host_that_waits_for_room_when_its_time_comes_then_the_wait_ends(
-    waiting: Waiting, reboot: Event
-) -> None:
-    waiting.wait_for_batch([reboot], [reboot], until=NOW + 60)
+def test_given_a_host_that_waits_for_room_when_its_time_comes_then_the_wait_ends(waiting: Waiting) -> None:
+    waiting.wait_for_batch([REBOOT], [REBOOT], until=NOW + 60)
 
     assert waiting.now == NOW + 60
     assert not waiting.signal.was_sent()
 
 
-def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_are_notified(
-    waiting: Waiting, started: Event
-) -> None:
+def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_are_notified(waiting: Waiting) -> None:
     waiting.now = NOW + 2400
 
-    assert waiting.wait([started])["gave_up"]
+    assert waiting.wait([STARTED])["gave_up"]
     assert waiting.signal.was_sent()
     assert waiting.lines == ["not over yet, the host keeps its state: run again"]
