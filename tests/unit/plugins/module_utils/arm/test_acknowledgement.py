@@ -24,17 +24,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 from ansible_collections.foghorn.azure_events.tests import recorded
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    GROUP,
-    SUBSCRIPTION,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import GROUP, SUBSCRIPTION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
 
 GRAPH = "POST /providers/Microsoft.ResourceGraph/resources?api-version=2022-10-01"
 QUERY = (

@@ -9,13 +9,8 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.address import Addresses, look_up, read_question
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    GROUP,
-    Step,
-    dialogue,
-    ok,
-)
+
+from .scripted_arm import COMPUTE, GROUP, Step, dialogue, ok
 
 VM = COMPUTE + "/virtualMachines/web-1"
 INSTANCE = COMPUTE + "/virtualMachineScaleSets/web/virtualMachines/1"

@@ -14,16 +14,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.announcem
     read_vm_ids,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
 
 ALL = ok({"value": [{"actions": ["*"], "notActions": []}]})
 VM = f"{COMPUTE}/virtualMachines/db"

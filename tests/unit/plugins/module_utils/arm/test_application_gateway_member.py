@@ -18,11 +18,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.gateway i
     read_search,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.simulated_arm import (
-    Rest,
-    client_to,
-    rest_a_little,
-)
+
+from .simulated_arm import Rest, client_to, rest_a_little
 
 Start = Callable[..., Any]
 

@@ -12,16 +12,8 @@ from typing import Any, BinaryIO
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import Permission
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, OutOfTime
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
 
 NEEDS = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
 VM = COMPUTE + "/virtualMachines/web_0"

@@ -29,17 +29,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors im
     OutOfTime,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    SECRET,
-    FakeCredential,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import SECRET, FakeCredential, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
 
 NEEDS = Permission("Microsoft.Test/things/read", "Reader")
 

@@ -8,16 +8,8 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.eviction import evict
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.target import Target
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    VERSION,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, VERSION, FakeTime, ScriptedArm, Step, client_of, ok, refused
 
 VM = COMPUTE + "/virtualMachines/worker"
 SET = COMPUTE + "/virtualMachineScaleSets/workers"

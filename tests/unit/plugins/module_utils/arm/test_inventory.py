@@ -19,11 +19,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     Selection,
     read_selection,
 )
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    ScriptedArm,
-    ok,
-    token,
-)
+
+from .scripted_arm import ScriptedArm, ok, token
 
 VARIABLE = "azure_vm_name"
 SHOP = "11111111-2222-3333-4444-555555555555"

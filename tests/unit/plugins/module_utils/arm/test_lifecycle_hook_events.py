@@ -19,18 +19,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.lifecycle
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.dates import format_date
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    GROUP,
-    VERSION,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, GROUP, VERSION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
 
 WEB = COMPUTE + "/virtualMachineScaleSets/web"
 A, B = ("%s45c0a08-cfc5-4ef6-bb89-fe77c5178628" % letter for letter in "ab")

@@ -20,15 +20,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.lifecycle
     stops_when_drained,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    VERSION,
-    ScriptedArm,
-    Step,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, VERSION, ScriptedArm, Step, dialogue, ok, refused
 
 WEB = COMPUTE + "/virtualMachineScaleSets/web"
 READ = "GET %s%s" % (WEB, VERSION)

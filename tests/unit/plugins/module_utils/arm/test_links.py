@@ -23,17 +23,13 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.pipeline 
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.masking import MASK
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.url import parse_url
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    FakeTime,
-    Step,
-    dialogue,
-    ok,
-)
 from azure.core.exceptions import AzureError
 from azure.core.rest import HttpRequest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from requests.adapters import HTTPAdapter
+
+from .scripted_arm import FakeTime, Step, dialogue, ok
 
 NEEDS = Permission("Microsoft.Test/things/read", "Reader")
 OWN = "management.azure.com"

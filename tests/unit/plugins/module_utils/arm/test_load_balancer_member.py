@@ -18,7 +18,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.membershi
     read_search,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.simulated_arm import client_to
+
+from .simulated_arm import client_to
 
 Start = Callable[..., Any]
 

@@ -23,9 +23,10 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import (
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines import read_references
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.simulated_arm import client_to
 
 from tests.simulated_cloud import SUBSCRIPTION, lagging
+
+from .simulated_arm import client_to
 
 Start = Callable[..., Any]
 Work = Callable[[ArmClient], Any]

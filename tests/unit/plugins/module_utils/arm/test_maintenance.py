@@ -16,17 +16,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.maintenan
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.target import Target, read_target
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    GROUP,
-    SUBSCRIPTION,
-    VERSION,
-    ScriptedArm,
-    Step,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, GROUP, SUBSCRIPTION, VERSION, ScriptedArm, Step, dialogue, ok, refused
 
 VM = COMPUTE + "/virtualMachines/db"
 INSTANCE = COMPUTE + "/virtualMachineScaleSets/web/virtualMachines/1"

@@ -23,18 +23,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.policy im
     set_policy,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    SUBSCRIPTION,
-    VERSION,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, SUBSCRIPTION, VERSION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
 
 VM, AVSET, VMSS = (KINDS[kind] for kind in ("virtual_machine", "availability_set", "scale_set"))
 PUBLISH = DesiredPolicy(publish=True)

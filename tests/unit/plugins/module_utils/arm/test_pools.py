@@ -9,13 +9,8 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.pools import find_pools, read_vm_ids
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    GROUP,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, GROUP, dialogue, ok, refused
 
 WEB = [f"{COMPUTE}/virtualMachines/web-{number}" for number in range(3)]
 INSTANCE = f"{COMPUTE}/virtualMachineScaleSets/app/virtualMachines/4"

@@ -17,15 +17,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.protectio
     read_instances,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    VERSION,
-    ScriptedArm,
-    Step,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, VERSION, ScriptedArm, Step, dialogue, ok, refused
 
 SET = COMPUTE + "/virtualMachineScaleSets/web"
 ACTIONS = {"scale_set_actions": True}

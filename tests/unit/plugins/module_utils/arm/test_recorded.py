@@ -30,16 +30,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.target import Target
 from ansible_collections.foghorn.azure_events.tests import recorded
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    SUBSCRIPTION,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    dialogue,
-    ok,
-)
+
+from .scripted_arm import COMPUTE, SUBSCRIPTION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok
 
 SET = COMPUTE + "/virtualMachineScaleSets/web"
 

@@ -26,15 +26,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.repairs i
     suspend_recorded,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    ScriptedArm,
-    Step,
-    dialogue,
-    ok,
-    refused,
-)
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.simulated_arm import client_to
+
+from .scripted_arm import COMPUTE, ScriptedArm, Step, dialogue, ok, refused
+from .simulated_arm import client_to
 
 ONE, OTHER = "1" * 32, "2" * 32
 SET = COMPUTE + "/virtualMachineScaleSets/web"

@@ -19,17 +19,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.repairs i
     explain_danger,
     set_state,
 )
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    VERSION,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, VERSION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
 
 SET = COMPUTE + "/virtualMachineScaleSets/web"
 VIEW = "GET %s/instanceView%s" % (SET, VERSION)

@@ -16,7 +16,8 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import rolling_upgrade, scale_set
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import DesiredState
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.simulated_arm import client_to
+
+from .simulated_arm import client_to
 
 Start = Callable[..., Any]
 

@@ -18,11 +18,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.approval import Mandate, judge
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    Step,
-    dialogue,
-    ok,
-)
+
+from .scripted_arm import Step, dialogue, ok
 
 VM = "/subscriptions/s/resourcegroups/rg/providers/Microsoft.Compute/virtualMachines/db"
 

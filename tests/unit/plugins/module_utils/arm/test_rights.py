@@ -28,12 +28,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rights im
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    dialogue,
-    ok,
-    refused,
-)
 from azure_simulator.testing import Simulator
+
+from .scripted_arm import dialogue, ok, refused
 
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-777777777777"
 PLACE = "/subscriptions/%s" % SUBSCRIPTION

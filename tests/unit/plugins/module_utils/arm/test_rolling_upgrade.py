@@ -23,17 +23,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rolling_u
     bring_to,
     describe,
 )
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    VERSION,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, VERSION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
 
 SET = COMPUTE + "/virtualMachineScaleSets/web"
 GET = "GET %s%s" % (SET, VERSION)

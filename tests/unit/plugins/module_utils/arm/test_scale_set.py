@@ -29,7 +29,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set
     describe_all,
     notify,
 )
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+
+from .scripted_arm import (
     COMPUTE,
     GROUP,
     SUBSCRIPTION,

@@ -15,14 +15,8 @@ from unittest import mock
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.options import ArgumentSpec
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    SUBSCRIPTION,
-    ScriptedArm,
-    Step,
-    ok,
-    token,
-)
+
+from .scripted_arm import COMPUTE, SUBSCRIPTION, ScriptedArm, Step, ok, token
 
 COMMON = {"auth_source": "msi", "timeout": 60.0}
 

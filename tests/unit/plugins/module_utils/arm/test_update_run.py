@@ -11,14 +11,8 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.update_run import cancel
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    GROUP,
-    ScriptedArm,
-    Step,
-    dialogue,
-    ok,
-    refused,
-)
+
+from .scripted_arm import GROUP, ScriptedArm, Step, dialogue, ok, refused
 
 RUN = GROUP + (
     "/providers/Microsoft.Maintenance/maintenanceConfigurations/patches/providers/microsoft.maintenance"

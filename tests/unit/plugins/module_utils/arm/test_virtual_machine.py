@@ -18,16 +18,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.virtual_m
     describe,
     notify,
 )
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
-    COMPUTE,
-    VERSION,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    ok,
-    refused,
-)
+
+from .scripted_arm import COMPUTE, VERSION, FakeTime, ScriptedArm, Step, client_of, ok, refused
 
 VM = COMPUTE + "/virtualMachines/db"
 GET = "GET %s%s" % (VM, VERSION)

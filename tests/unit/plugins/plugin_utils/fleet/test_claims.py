@@ -18,12 +18,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims 
     lease_view,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.plugin_utils.fleet.claimed import (
-    NOW,
-    claim,
-    found,
-    lease_of,
-)
+
+from .claimed import NOW, claim, found, lease_of
 
 RUN_HERE = """
 import json

@@ -9,12 +9,8 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.status import describe_status
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.plugin_utils.fleet.claimed import (
-    NOW,
-    claim,
-    found,
-    lease_of,
-)
+
+from .claimed import NOW, claim, found, lease_of
 
 HANDLE = "ansible-playbook foghorn.azure_events.handle_events -i hosts.yml --become"
 RESTORE = "ansible-playbook foghorn.azure_events.restore -i hosts.yml --become"
