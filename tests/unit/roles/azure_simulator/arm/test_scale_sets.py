@@ -12,14 +12,11 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import ResourceNotFoundError
 
+from tests.simulated_cloud import notification
+
 from ..conftest import ask
 
 Start = Callable[..., Any]
-
-
-def notification(enable: bool, timeout: str = "PT5M") -> Any:
-    profile = {"terminateNotificationProfile": {"enable": enable, "notBeforeTimeout": timeout}}
-    return {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": profile}}}
 
 
 def test_given_vms_of_a_scale_set_when_it_is_read_then_mode_capacity_and_etag_are_reported(cloud: Start) -> None:

@@ -24,11 +24,10 @@ from azure.mgmt.compute import ComputeManagementClient
 from azure_simulator import tokens
 from azure_simulator.arm import certificate
 
+from tests.simulated_cloud import CLIENT, SCOPE, TENANT
+
 Start = Callable[..., Any]
 
-CLIENT = "cccccccc-aaaa-4bbb-8ccc-555555555555"
-TENANT = "99999999-aaaa-4bbb-8ccc-555555555555"
-SCOPE = "https://management.azure.com/.default"
 FEDERATED = {"issuer": "https://token.example/", "subject": "repo:foghorn"}
 
 
