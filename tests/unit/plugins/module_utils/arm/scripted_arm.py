@@ -170,10 +170,10 @@ def client_of(
 
 @contextlib.contextmanager
 def dialogue(
-    *script: Step, timeout: float = 600, time: FakeTime | None = None
+    *script: Step, timeout: float = 600, time: FakeTime | None = None, subscription_id: str | None = SUBSCRIPTION
 ) -> Iterator[tuple[ScriptedArm, ArmClient]]:
     """An ARM that plays this script, and a client of it."""
-    with ScriptedArm(*script) as arm, client_of(arm, time or FakeTime(), timeout) as client:
+    with ScriptedArm(*script) as arm, client_of(arm, time or FakeTime(), timeout, subscription_id) as client:
         yield arm, client
 
 

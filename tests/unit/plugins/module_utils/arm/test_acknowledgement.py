@@ -25,7 +25,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 from ansible_collections.foghorn.azure_events.tests import recorded
 
-from .scripted_arm import GROUP, SUBSCRIPTION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
+from .scripted_arm import GROUP, SUBSCRIPTION, FakeTime, ScriptedArm, Step, dialogue, ok, refused
 
 GRAPH = "POST /providers/Microsoft.ResourceGraph/resources?api-version=2022-10-01"
 QUERY = (
@@ -96,7 +96,7 @@ def run(
     timeout: float = 600,
     **options: Any,
 ) -> tuple[ScriptedArm, Acknowledgement]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), timeout) as client:
+    with dialogue(*script, timeout=timeout) as (arm, client):
         return arm, acknowledge(client, [SUBSCRIPTION], selection, read_references(vm_names), scope, **options)
 
 
@@ -112,7 +112,7 @@ class TestSubscriptions:
 
     def read(self, *script: Step, own: str | None, vm_names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
         known = [known_as(*vm_names)] if vm_names else []
-        with ScriptedArm(*script, *known) as arm, client_of(arm, FakeTime(), subscription_id=own) as client:
+        with dialogue(*script, *known, subscription_id=own) as (arm, client):
             acknowledge(client, [], ANYTHING, read_references(vm_names), "own")
         read = [json.loads(body)["subscriptions"] for body in arm.sent("POST")]
         assert read == read[:1] * len(read)
@@ -141,7 +141,7 @@ class TestSubscriptions:
 
 class TestResourceGraph:
     def test_given_no_subscriptions_then_all_that_the_sign_in_may_see_are_asked(self) -> None:
-        with ScriptedArm(page(row(A))) as arm, client_of(arm, FakeTime(), subscription_id=None) as client:
+        with dialogue(page(row(A)), subscription_id=None) as (arm, client):
             (found,) = list_events(client, [])
         assert found.event.event_id == A
         assert [list(json.loads(body)) for body in arm.sent("POST")] == [["query"]]
@@ -199,14 +199,14 @@ class TestResourceGraph:
         time = FakeTime()
         headers = {"x-ms-user-quota-remaining": "0", "x-ms-user-quota-resets-after": said}
         throttled = Step(429, {"error": {"code": "RateLimiting", "message": "m", "details": []}}, headers)
-        with ScriptedArm(throttled, page(row(A))) as arm, client_of(arm, time) as client:
+        with dialogue(throttled, page(row(A)), time=time) as (_arm, client):
             assert len(list_events(client, [SUBSCRIPTION])) == 1
         assert time.slept == [seconds]
 
     def test_given_it_throttles_without_retry_after_then_requests_become_less_frequent(self) -> None:
         time = FakeTime()
         throttled = refused(429, "RateLimiting")
-        with ScriptedArm(*[throttled] * 4, page(row(A))) as arm, client_of(arm, time) as client:
+        with dialogue(*[throttled] * 4, page(row(A)), time=time) as (_arm, client):
             assert len(list_events(client, [SUBSCRIPTION])) == 1
         assert sorted(time.slept) == time.slept
         assert len(set(time.slept)) == 3

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import Permission
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, OutOfTime
 
-from .scripted_arm import COMPUTE, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
+from .scripted_arm import COMPUTE, FakeTime, Step, dialogue, ok, refused
 
 NEEDS = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
 VM = COMPUTE + "/virtualMachines/web_0"
@@ -47,7 +47,7 @@ class RealTime(FakeTime):
 
 @pytest.mark.parametrize("step", [dripping(HEAD + b"\r\n", b" "), dripping(HEAD, b"X: x\r\n")], ids=["body", "headers"])
 def test_given_an_answer_that_drips_when_time_is_over_then_it_is_not_waited_for(step: Step) -> None:
-    with ScriptedArm(step) as arm, client_of(arm, RealTime(), timeout=1) as client:
+    with dialogue(step, timeout=1, time=RealTime()) as (_arm, client):
         began = time.monotonic()
         with pytest.raises(OutOfTime, match="was incomplete after 1 s"):
             client.get(VM, NEEDS)

@@ -210,7 +210,7 @@ def test_given_nobody_listens_then_nothing_has_begun() -> None:
 def test_given_a_retry_after_in_any_form_then_the_request_is_repeated(said: str, slept: list[float]) -> None:
     fake = FakeTime()
     throttled = refused(429, "TooManyRequests", Retry_After=said)
-    with ScriptedArm(throttled, ok({"it": "works"})) as arm, client_of(arm, fake) as client:
+    with dialogue(throttled, ok({"it": "works"}), time=fake) as (_arm, client):
         assert client.get("/thing", NEEDS) == {"it": "works"}
     assert fake.slept == slept
 
@@ -218,7 +218,7 @@ def test_given_a_retry_after_in_any_form_then_the_request_is_repeated(said: str,
 def test_given_a_retry_after_that_is_a_date_beyond_the_time_limit_then_nobody_waits() -> None:
     fake = FakeTime()
     throttled = refused(429, "TooManyRequests", Retry_After="Fri, 31 Dec 2099 23:59:59 GMT")
-    with ScriptedArm(throttled) as arm, client_of(arm, fake) as client, pytest.raises(OutOfTime):
+    with dialogue(throttled, time=fake) as (_arm, client), pytest.raises(OutOfTime):
         client.get("/thing", NEEDS)
     assert fake.slept == []
 
@@ -254,7 +254,7 @@ def test_given_a_page_that_leads_to_itself_then_it_is_not_read_forever() -> None
 
 def test_given_the_time_is_over_then_nothing_is_sent() -> None:
     fake = FakeTime()
-    with ScriptedArm() as arm, client_of(arm, fake, timeout=5) as client:
+    with dialogue(time=fake, timeout=5) as (arm, client):
         fake.now += 5
         with pytest.raises(OutOfTime, match=r"GET .*/thing: Azure was not done within 5 s"):
             client.get("/thing", NEEDS)
@@ -387,7 +387,7 @@ CONCURRENT = "The request failed due to conflict with a concurrent request. To r
 )
 def test_given_a_conflict_that_passes_then_the_edit_is_made_when_it_has(code: str, message: str) -> None:
     time, busy = FakeTime(), [ok({}), refused(409, code, message)]
-    with ScriptedArm(*busy, ok({}), ok({"it": "works"})) as arm, client_of(arm, time) as client:
+    with dialogue(*busy, ok({}), ok({"it": "works"}), time=time) as (_arm, client):
         _found, answer = client.edit("/thing", NEEDS, touching(client))
     assert answer is not None
     assert answer.content == {"it": "works"}
@@ -448,7 +448,7 @@ class TestAnAnswerThatIsLost:
         changing = {"touched": True, "properties": {"provisioningState": "Updating"}}
         done = {"touched": True, "properties": {"provisioningState": "Succeeded"}}
         script = [ok({}), Step(502), refused(412, "PreconditionFailed"), ok(changing), ok(changing), ok(done)]
-        with ScriptedArm(*script) as arm, client_of(arm, time) as client:
+        with dialogue(*script, time=time) as (_arm, client):
             _found, answer = client.edit("/thing", NEEDS, touching(client))
         assert answer is not None
         assert answer.content == done

@@ -9,7 +9,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors im
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.eviction import evict
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.target import Target
 
-from .scripted_arm import COMPUTE, VERSION, FakeTime, ScriptedArm, Step, client_of, ok, refused
+from .scripted_arm import COMPUTE, VERSION, ScriptedArm, Step, dialogue, ok, refused
 
 VM = COMPUTE + "/virtualMachines/worker"
 SET = COMPUTE + "/virtualMachineScaleSets/workers"
@@ -20,10 +20,8 @@ SILENT = ok({"properties": {}})
 SPOT_SET = ok({"properties": {"virtualMachineProfile": {"priority": "Spot"}}})
 
 
-def run(
-    *script: Step, target: Target = Target("shop", "worker"), dry_run: bool = False, timeout: float = 600
-) -> ScriptedArm:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), timeout) as client:
+def run(*script: Step, target: Target = Target("shop", "worker"), dry_run: bool = False) -> ScriptedArm:
+    with dialogue(*script) as (arm, client):
         evict(client, target, dry_run)
     return arm
 

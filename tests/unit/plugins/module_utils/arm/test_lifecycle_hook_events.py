@@ -20,7 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.lifecycle
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.dates import format_date
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 
-from .scripted_arm import COMPUTE, GROUP, VERSION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
+from .scripted_arm import COMPUTE, GROUP, VERSION, ScriptedArm, Step, dialogue, ok, refused
 
 WEB = COMPUTE + "/virtualMachineScaleSets/web"
 A, B = ("%s45c0a08-cfc5-4ef6-bb89-fe77c5178628" % letter for letter in "ab")
@@ -57,11 +57,9 @@ def page(*events: dict[str, Any]) -> Step:
     return ok({"value": list(events)})
 
 
-def run(
-    *script: Step, name: str | None = None, dry_run: bool = False, timeout: float = 600, **given: Any
-) -> tuple[ScriptedArm, EventChange]:
+def run(*script: Step, name: str | None = None, dry_run: bool = False, **given: Any) -> tuple[ScriptedArm, EventChange]:
     options: dict[str, Any] = {"instances": None, "until": None, "by": None, **given}
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), timeout) as client:
+    with dialogue(*script) as (arm, client):
         return arm, answer_event(client, "shop", "web", name, read_answer(options), dry_run)
 
 

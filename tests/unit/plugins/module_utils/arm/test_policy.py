@@ -24,7 +24,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.policy im
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 
-from .scripted_arm import COMPUTE, SUBSCRIPTION, VERSION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
+from .scripted_arm import COMPUTE, SUBSCRIPTION, VERSION, ScriptedArm, Step, dialogue, ok, refused
 
 VM, AVSET, VMSS = (KINDS[kind] for kind in ("virtual_machine", "availability_set", "scale_set"))
 PUBLISH = DesiredPolicy(publish=True)
@@ -51,14 +51,9 @@ def resource(kind: Any, policy: Any = None, **properties: Any) -> dict[str, Any]
 
 
 def run(
-    *script: Step,
-    kind: Any = VM,
-    desired: DesiredPolicy = PUBLISH,
-    timeout: float = 600,
-    time: FakeTime | None = None,
-    **options: Any,
+    *script: Step, kind: Any = VM, desired: DesiredPolicy = PUBLISH, **options: Any
 ) -> tuple[ScriptedArm, PolicyChange]:
-    with ScriptedArm(*script) as arm, client_of(arm, time or FakeTime(), timeout) as client:
+    with dialogue(*script) as (arm, client):
         return arm, set_policy(client, kind, "shop", "it", desired, **options)
 
 

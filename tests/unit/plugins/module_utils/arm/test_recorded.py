@@ -31,7 +31,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.target import Target
 from ansible_collections.foghorn.azure_events.tests import recorded
 
-from .scripted_arm import COMPUTE, SUBSCRIPTION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok
+from .scripted_arm import COMPUTE, SUBSCRIPTION, FakeTime, Step, dialogue, ok
 
 SET = COMPUTE + "/virtualMachineScaleSets/web"
 
@@ -58,7 +58,7 @@ def web(enable: bool = True, mode: str = "Uniform", **more: Any) -> Step:
 
 def set_notification(*script: Step, enable: bool = True, which: str = "none") -> tuple[ScaleSetChange, FakeTime]:
     time = FakeTime()
-    with ScriptedArm(*script) as arm, client_of(arm, time) as client:
+    with dialogue(*script, time=time) as (_arm, client):
         return notify(client, "shop", "web", DesiredState(enable), Rollout(which)), time
 
 

@@ -68,9 +68,9 @@ def view(state: str) -> Step:
     return ok({"orchestrationServices": [{"serviceName": "AutomaticRepairs", "serviceState": state}]})
 
 
-def suspend(record: Record, *script: Step, dry_run: bool = False) -> tuple[RepairsChange, list[str]]:
+def suspend(record: Record, *script: Step) -> tuple[RepairsChange, list[str]]:
     with dialogue(*script) as (arm, client):
-        return suspend_recorded(client, "shop", "web", record, dry_run), methods_of(arm)
+        return suspend_recorded(client, "shop", "web", record), methods_of(arm)
 
 
 def resume(record: Record, *script: Step, **options: Any) -> tuple[RepairsChange | None, list[str]]:

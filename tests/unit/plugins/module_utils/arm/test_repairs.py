@@ -20,7 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.repairs i
     set_state,
 )
 
-from .scripted_arm import COMPUTE, VERSION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
+from .scripted_arm import COMPUTE, VERSION, ScriptedArm, Step, dialogue, ok, refused
 
 SET = COMPUTE + "/virtualMachineScaleSets/web"
 VIEW = "GET %s/instanceView%s" % (SET, VERSION)
@@ -36,7 +36,7 @@ def view(state: str | None, name: str = "AutomaticRepairs") -> Step:
 def run(
     *script: Step, state: str = SUSPENDED, dry_run: bool = False, timeout: float = 600
 ) -> tuple[RepairsChange, ScriptedArm]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), timeout) as client:
+    with dialogue(*script, timeout=timeout) as (arm, client):
         return set_state(client, "shop", "web", state, dry_run), arm
 
 

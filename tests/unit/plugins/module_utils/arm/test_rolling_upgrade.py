@@ -24,7 +24,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rolling_u
     describe,
 )
 
-from .scripted_arm import COMPUTE, VERSION, FakeTime, ScriptedArm, Step, client_of, dialogue, ok, refused
+from .scripted_arm import COMPUTE, VERSION, Step, dialogue, ok, refused
 
 SET = COMPUTE + "/virtualMachineScaleSets/web"
 GET = "GET %s%s" % (SET, VERSION)
@@ -67,18 +67,14 @@ def run(
     dry_run: bool = False,
     timeout: float = 600,
 ) -> tuple[UpgradeChange, list[str]]:
-    with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), timeout) as client:
+    with dialogue(*script, timeout=timeout) as (arm, client):
         change = bring_to(client, "shop", "web", state, what, wait, dry_run)
         return change, arm.lines
 
 
 def fails(*script: Step, state: str = STARTED, timeout: float = 600) -> tuple[str, Any]:
     """What the failure says, and how far it came."""
-    with (
-        ScriptedArm(*script) as arm,
-        client_of(arm, FakeTime(), timeout) as client,
-        pytest.raises(Unfinished) as failure,
-    ):
+    with dialogue(*script, timeout=timeout) as (_arm, client), pytest.raises(Unfinished) as failure:
         bring_to(client, "shop", "web", state)
     return str(failure.value), failure.value.outcome
 

@@ -30,19 +30,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set
     notify,
 )
 
-from .scripted_arm import (
-    COMPUTE,
-    GROUP,
-    SUBSCRIPTION,
-    VERSION,
-    FakeTime,
-    ScriptedArm,
-    Step,
-    client_of,
-    dialogue,
-    ok,
-    refused,
-)
+from .scripted_arm import COMPUTE, GROUP, SUBSCRIPTION, VERSION, FakeTime, ScriptedArm, Step, dialogue, ok, refused
 
 SETS = COMPUTE + "/virtualMachineScaleSets"
 WEB = SETS + "/web"
@@ -159,11 +147,7 @@ def fails(
     script: Sequence[Step], rollout: Rollout = OUTDATED, timeout: float = 600, time: FakeTime | None = None
 ) -> tuple[str, ScaleSetChange, ScriptedArm]:
     """What the failure says, how far it came, and what was asked."""
-    with (
-        ScriptedArm(*script) as arm,
-        client_of(arm, time or FakeTime(), timeout) as client,
-        pytest.raises(Unfinished) as failure,
-    ):
+    with dialogue(*script, timeout=timeout, time=time) as (arm, client), pytest.raises(Unfinished) as failure:
         notify(client, "shop", "web", TEN_MINUTES, rollout)
     return str(failure.value), failure.value.outcome, arm
 
@@ -759,19 +743,15 @@ class TestProtected:
 
 
 def test_given_no_subscription_then_the_only_one_is_taken() -> None:
-    time = FakeTime()
-    script = [ok({"value": [{"subscriptionId": SUBSCRIPTION}]}), ON]
-    with ScriptedArm(*script) as arm, client_of(arm, time, subscription_id=None) as client:
+    with dialogue(ok({"value": [{"subscriptionId": SUBSCRIPTION}]}), ON, subscription_id=None) as (arm, client):
         notify(client, "shop", "web", TEN_MINUTES)
     assert arm.lines == ["GET /subscriptions?api-version=2022-12-01", GET]
 
 
 def test_given_no_subscription_and_several_then_it_asks_for_one() -> None:
-    time = FakeTime()
     script = ok({"value": [{"subscriptionId": "a"}, {"subscriptionId": "b"}]})
     with (
-        ScriptedArm(script) as arm,
-        client_of(arm, time, subscription_id=None) as client,
+        dialogue(script, subscription_id=None) as (_arm, client),
         pytest.raises(ArmError, match="sees 2 subscriptions, not one: set it"),
     ):
         notify(client, "shop", "web", TEN_MINUTES)
@@ -780,8 +760,7 @@ def test_given_no_subscription_and_several_then_it_asks_for_one() -> None:
 @pytest.mark.parametrize("status", [403, 404])
 def test_given_no_subscription_and_no_right_to_list_them_then_it_asks_for_one(status: int) -> None:
     with (
-        ScriptedArm(refused(status, "AuthorizationFailed", "The client may not.")) as arm,
-        client_of(arm, FakeTime(), subscription_id=None) as client,
+        dialogue(refused(status, "AuthorizationFailed", "The client may not."), subscription_id=None) as (_arm, client),
         pytest.raises(
             ArmError, match=r"^subscription_id is not set, .*: set it, or AZURE_SUBSCRIPTION_ID\. GET .*may not"
         ),

@@ -19,7 +19,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.virtual_m
     notify,
 )
 
-from .scripted_arm import COMPUTE, VERSION, FakeTime, ScriptedArm, Step, client_of, ok, refused
+from .scripted_arm import COMPUTE, VERSION, ScriptedArm, Step, dialogue, ok, refused
 
 VM = COMPUTE + "/virtualMachines/db"
 GET = "GET %s%s" % (VM, VERSION)
@@ -52,14 +52,9 @@ def updating() -> Step:
 
 
 def run(
-    *script: Step,
-    desired: DesiredState = DesiredState(True, 300),
-    timeout: float = 600,
-    time: FakeTime | None = None,
-    **options: Any,
+    *script: Step, desired: DesiredState = DesiredState(True, 300), **options: Any
 ) -> tuple[ScriptedArm, MachineChange]:
-    time = time or FakeTime()
-    with ScriptedArm(*script) as arm, client_of(arm, time, timeout) as client:
+    with dialogue(*script) as (arm, client):
         return arm, notify(client, "shop", "db", desired, **options)
 
 
