@@ -378,10 +378,23 @@ class TestCredential:
             make_credential(SignIn("cli", PUBLIC), TRANSPORT, missing)
 
 
-def test_given_any_way_of_signing_in_then_its_description_has_no_secret() -> None:
-    sign_in = SignIn("env", PUBLIC, "s", "c", "t", SECRET)
-    assert describe(sign_in) == "a secret of client c (auth_source env)"
-    assert SECRET in sign_in.secrets
+@pytest.mark.parametrize(
+    ("sign_in", "said"),
+    [
+        (SignIn("env", PUBLIC, "s", "c", "t", SECRET), "a secret of client c (auth_source env)"),
+        (SignIn("cli", PUBLIC), "the Azure CLI's login (auth_source cli)"),
+        (SignIn("msi", PUBLIC), "managed identity (auth_source msi)"),
+        (SignIn("msi", PUBLIC, client_id="c"), "managed identity c (auth_source msi)"),
+        (SignIn("env", PUBLIC, None, "c", certificate_path="/c.pem"), "a certificate of client c (auth_source env)"),
+        (SignIn("env", PUBLIC, None, "c"), "a federated token of client c (auth_source env)"),
+    ],
+)
+def test_given_any_way_of_signing_in_then_its_description_has_no_secret(sign_in: SignIn, said: str) -> None:
+    assert describe(sign_in) == said
+
+
+def test_given_a_secret_then_it_is_among_what_must_not_be_seen() -> None:
+    assert SECRET in SignIn("env", PUBLIC, "s", "c", "t", SECRET).secrets
 
 
 class TestCloud:
