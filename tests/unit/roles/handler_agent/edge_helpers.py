@@ -5,12 +5,15 @@
 Runs on Python 3.6 and later.
 """
 
+import contextlib
 import os
 import re
 import selectors
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parents[4]
 AGENT = ROOT / "roles" / "handler_agent" / "files"
@@ -31,6 +34,72 @@ class Clock:
 
     def advance(self, seconds: float) -> None:
         self.now += seconds
+
+
+class Heard(NamedTuple):
+    """A request that a server of the tests has received."""
+
+    method: str
+    path: str
+    headers: Dict[str, str]
+    """Names in lower case."""
+    body: bytes
+
+
+class HttpServer:
+    """A server on loopback, in a thread of its own.
+
+    :param respond: says what each request is answered with: a status, further header fields and the body
+    :param port: 0 takes any
+    :param context: for TLS
+    """
+
+    def __init__(
+        self, respond: Callable[[Heard], Tuple[int, Dict[str, str], bytes]], port: int = 0, context: Any = None
+    ) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do(self) -> None:
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                body = self.rfile.read(int(headers.get("content-length", 0)))
+                status, fields, said = respond(Heard(self.command, self.path, headers, body))
+                self.send_response(status)
+                length = {} if "Transfer-Encoding" in fields else {"Content-Length": str(len(said))}
+                for name, value in dict(length, **fields).items():
+                    self.send_header(name, value)
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(said)
+
+            do_GET = do_POST = do_PUT = do  # noqa: N815 - named by the standard library
+
+            def log_message(self, *_args: Any) -> None:
+                pass
+
+        class Server(HTTPServer):
+            def handle_error(self, *_args: Any) -> None:
+                """A client that does not trust us is no news."""
+
+        self._server = Server(("127.0.0.1", port), Handler)
+        if context is not None:
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
+        self.port = int(self._server.server_address[1])
+        self.url = "http%s://127.0.0.1:%d" % ("s" if context else "", self.port)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_error: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Answer no more."""
+        self._server.shutdown()
+        self._thread.join(PATIENCE)
+        self._server.server_close()
 
 
 def put(path: Path, text: str) -> None:

@@ -10,13 +10,11 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, Dict, Generator, List, Tuple
 
 import pytest
-from edge_helpers import PATIENCE
+from edge_helpers import PATIENCE, HttpServer
 from foghorn_agent import __version__
 from foghorn_agent.cli import USAGE, Arguments, UsageError, as_history_line, main, parse_arguments
 from foghorn_agent.io.journal import Journal
@@ -50,27 +48,6 @@ def journal(machine: RealAgent) -> List[Dict[str, Any]]:
     return records
 
 
-class Status:
-    """An agent's endpoint that answers a status."""
-
-    def __init__(self, machine: RealAgent, content: Any) -> None:
-        body = json.dumps(content).encode("ascii")
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_arguments: Any) -> None:
-                pass
-
-        self.server = HTTPServer(("127.0.0.1", int(machine.url.rpartition(":")[2])), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
-        self.thread.start()
-
-
 @pytest.fixture
 def status(machine: RealAgent) -> Generator[Dict[str, Any], None, None]:
     """The status that the machine's endpoint answers: that of a drain."""
@@ -78,11 +55,9 @@ def status(machine: RealAgent) -> Generator[Dict[str, Any], None, None]:
     rehearsal.run_until(4.0)
     assert rehearsal.agent is not None
     content: Dict[str, Any] = json.loads(json.dumps(rehearsal.agent.status()))
-    endpoint = Status(machine, content)
-    yield content
-    endpoint.server.shutdown()
-    endpoint.thread.join(PATIENCE)
-    endpoint.server.server_close()
+    body = json.dumps(content).encode("ascii")
+    with HttpServer(lambda _heard: (200, {}, body), int(machine.url.rpartition(":")[2])):
+        yield content
 
 
 # --- the command line -------------------------------------------------------------------------------
@@ -395,16 +370,6 @@ def test_given_mistakes_or_no_journal_when_run_within_this_process_then_the_exit
 
 
 # --- run --------------------------------------------------------------------------------------------
-
-
-def test_given_a_journal_in_use_when_run_then_it_says_so_and_fails(machine: RealAgent) -> None:
-    (machine.directory / "state").mkdir()
-    other = Journal(str(machine.directory / "state"))
-    other.open()
-    run = machine.run("run")
-    other.close()
-    assert run.returncode == 1
-    assert b"is in use: another foghorn-agent is running" in run.stderr
 
 
 def test_given_a_webhook_to_send_when_the_program_runs_then_it_sends_it_and_reports_the_result(program: Path) -> None:

@@ -13,13 +13,12 @@ import select
 import socket
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, Dict, Generator, List, Optional, Set
+from typing import Any, Dict, Generator, List, Optional, Set, Tuple
 
 import pytest
 from ansible_collections.foghorn.azure_events.tests.sizes import sample
-from edge_helpers import PATIENCE, Clock
+from edge_helpers import PATIENCE, Clock, Heard, HttpServer
 from foghorn_agent.http.status import as_table
 from foghorn_agent.io.disk import Disk
 from real_agent import RealAgent, build, wait_for
@@ -222,47 +221,18 @@ EVENT = {
 }
 
 
-class Imds:
+class Imds(HttpServer):
     """A metadata service with one event, once it is announced."""
 
     def __init__(self) -> None:
         self.events: List[Dict[str, Any]] = []
-        imds = self
+        super().__init__(self._answer)
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                content: Dict[str, Any] = {"DocumentIncarnation": 1 + len(imds.events), "Events": imds.events}
-                if "instance" in self.path:
-                    content = {"compute": {"name": "web_0", "vmId": "id"}, "name": "web_0", "vmId": "id"}
-                body = json.dumps(content).encode("ascii")
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_arguments: Any) -> None:
-                pass
-
-        class Server(HTTPServer):
-            def process_request(self, request: Any, client_address: Any) -> None:
-                threading.Thread(target=self._serve, args=(request, client_address)).start()
-
-            def _serve(self, request: Any, client_address: Any) -> None:
-                with contextlib.suppress(OSError):
-                    self.finish_request(request, client_address)
-                self.shutdown_request(request)
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = "http://127.0.0.1:%d" % self._server.server_port
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join(PATIENCE)
-        self._server.server_close()
+    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
+        content: Dict[str, Any] = {"DocumentIncarnation": 1 + len(self.events), "Events": self.events}
+        if "instance" in heard.path:
+            content = {"name": "web_0", "vmId": "id"}
+        return 200, {}, json.dumps(content).encode("ascii")
 
 
 class Hanging(RealAgent):
@@ -313,9 +283,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def imds() -> Generator[Imds, None, None]:
-    one = Imds()
-    yield one
-    one.close()
+    with Imds() as one:
+        yield one
 
 
 @pytest.fixture

@@ -3,50 +3,30 @@
 """Is an application that died seen, and its machine out of rotation? Runs on Python 3.6 and later."""
 
 import contextlib
-import http.server
 import socket
 import threading
 import time
 from pathlib import Path
-from typing import Any, Generator, List, Sequence, Tuple
+from typing import Any, Dict, Generator, List, Sequence, Tuple
 
 import pytest
-from edge_helpers import PATIENCE, Clock, wait_until
+from edge_helpers import PATIENCE, Clock, Heard, HttpServer, wait_until
 from foghorn_agent.act.readiness import Check, Readiness, look
 from foghorn_agent.config import parse_config
 from rehearsal import UNAPPROVED, Life, Rehearsal
 
 
-class Application:
+class Application(HttpServer):
     """A page that answers with the status that is set."""
 
     def __init__(self) -> None:
         self.status = 200
-        self.body = b"well"
         self.asked: List[str] = []
-        application = self
+        super().__init__(self._answer)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                application.asked.append(self.path)
-                self.send_response(application.status)
-                self.send_header("Content-Length", str(len(application.body)))
-                self.end_headers()
-                with contextlib.suppress(OSError):
-                    self.wfile.write(application.body)
-
-            def log_message(self, *_details: Any) -> None:
-                pass
-
-        self._server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-        self.port = int(self._server.server_address[1])
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-
-    def die(self) -> None:
-        self._server.shutdown()
-        self._thread.join(PATIENCE)
-        self._server.server_close()
+    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
+        self.asked.append(heard.path)
+        return self.status, {}, b"well"
 
 
 @pytest.fixture
@@ -54,7 +34,7 @@ def application() -> Generator[Application, None, None]:
     application = Application()
     yield application
     with contextlib.suppress(OSError):
-        application.die()
+        application.close()
 
 
 class Looks:
@@ -123,7 +103,7 @@ def test_given_an_application_that_was_never_seen_well_when_checked_then_the_fir
     begin: Any, application: Application
 ) -> None:
     looks = begin(page(application.port))
-    application.die()
+    application.close()
     # Not even looked at yet.
     looks.readiness.turn(looks.checks, looks.clock())
     assert looks.readiness.failing == ["web"]
@@ -228,7 +208,7 @@ def test_given_an_application_that_died_when_the_agent_is_asked_then_every_answe
     try:
         wait_until(lambda: probe() == 200)
         assert agent.status()["in_rotation"] is True
-        application.die()
+        application.close()
         # At the moment of its death a connection may also be reset.
         wait_until(lambda: probe() == 503 and agent.status()["checks"][0]["detail"] == "refused")
         assert agent.respond("/readyz") == (503, "text/plain; charset=utf-8", b"not ready: database\n")

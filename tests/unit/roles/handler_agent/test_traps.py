@@ -5,13 +5,12 @@
 Runs on Python 3.6 and later.
 """
 
-import http.server
 import json
-import threading
 import time
 from typing import Any, Dict, Generator, List, Optional, Tuple
 
 import pytest
+from edge_helpers import Heard, HttpServer
 from foghorn_agent.config import Config, Imds
 from foghorn_agent.decide.policy import default_rules, plan_for
 from foghorn_agent.io.clock import Clocks
@@ -24,46 +23,26 @@ from rehearsal import POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
 DOCUMENT = {"DocumentIncarnation": 1, "Events": []}
 
 
-class MetadataService:
+class MetadataService(HttpServer):
     """Answers identity, and documents as the test says."""
 
     def __init__(self) -> None:
         self.documents: List[Any] = []
         self.delay = 0.0
-        service = self
+        super().__init__(self._answer)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                if self.path.startswith("/metadata/instance/compute"):
-                    body = {"name": VM_NAME, "vmId": "id"}
-                else:
-                    time.sleep(service.delay)
-                    body = service.documents.pop(0) if len(service.documents) > 1 else service.documents[0]
-                content = json.dumps(body).encode("ascii")
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_arguments: Any) -> None:
-                pass
-
-        self._server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = "http://127.0.0.1:%d" % self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
+        content = {"name": VM_NAME, "vmId": "id"}
+        if not heard.path.startswith("/metadata/instance/compute"):
+            time.sleep(self.delay)
+            content = self.documents.pop(0) if len(self.documents) > 1 else self.documents[0]
+        return 200, {}, json.dumps(content).encode("ascii")
 
 
 @pytest.fixture
 def service() -> Generator[MetadataService, None, None]:
-    one = MetadataService()
-    yield one
-    one.close()
+    with MetadataService() as one:
+        yield one
 
 
 def session_of(service: MetadataService, imds: Optional[Dict[str, Any]] = None) -> ImdsSession:
@@ -149,7 +128,8 @@ def test_trap_3_given_errors_after_a_drain_when_an_hour_passes_then_nothing_is_r
     rehearsal = Rehearsal([Life("Reboot", notice=7200.0)], policy=UNAPPROVED)
     rehearsal.run_until(20.0)
     rehearsal.silent = True
-    rehearsal.run_until(3620.0)
+    for _time in range(720):
+        rehearsal.tick(5.0)
     assert rehearsal.state.is_out
     assert rehearsal.steps("restore") == []
 

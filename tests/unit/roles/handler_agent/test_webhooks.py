@@ -3,10 +3,8 @@
 """Do others hear of it, and is the agent never kept? With real servers, and real TLS."""
 
 import contextlib
-import http.server
 import io
 import json
-import os
 import select
 import shutil
 import socket
@@ -18,10 +16,10 @@ import time
 from base64 import b64encode
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Callable, Dict, Generator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
 import pytest
-from edge_helpers import AGENT, PATIENCE, Clock, wait_until
+from edge_helpers import AGENT, PATIENCE, Clock, Heard, HttpServer, wait_until
 from foghorn_agent.http.bodies import FIELDS, fields_of, fill, problems_with
 from foghorn_agent.http.delivery import deliver, read_secret, require_secrecy, send, split_url
 from foghorn_agent.http.webhooks import (
@@ -48,55 +46,18 @@ SENDER = [
 ]
 
 
-class Heard(NamedTuple):
-    method: str
-    path: str
-    headers: Dict[str, str]
-    body: bytes
-
-
-class Receiver:
+class Receiver(HttpServer):
     """A server that notes what it receives, and answers what is set."""
 
     def __init__(self, context: Optional[ssl.SSLContext] = None) -> None:
         self.heard: List[Heard] = []
         self.answers: List[Tuple[int, Dict[str, str], bytes]] = []
-        receiver = self
+        super().__init__(self._answer, context=context)
+        self.url += "/hook"
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                receiver.heard.append(Heard(self.command, self.path, headers, body))
-                status, fields, answer = receiver.answers.pop(0) if receiver.answers else (202, {}, b"")
-                self.send_response(status)
-                for name, value in fields.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(answer)
-
-            do_POST = do_PUT = do  # noqa: N815 - named by the standard library
-
-            def log_message(self, *_args: Any) -> None:
-                pass
-
-        class Server(http.server.HTTPServer):
-            def handle_error(self, *_args: Any) -> None:
-                """A client that does not trust us is no news."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        if context is not None:
-            self._server.socket = context.wrap_socket(
-                self._server.socket, server_side=True, do_handshake_on_connect=False
-            )
-        self.url = "http%s://127.0.0.1:%d/hook" % ("s" if context else "", self._server.server_address[1])
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join(PATIENCE)
-        self._server.server_close()
+    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
+        self.heard.append(heard)
+        return self.answers.pop(0) if self.answers else (202, {}, b"")
 
 
 class Tunnel:
@@ -135,9 +96,8 @@ class Tunnel:
 
 @pytest.fixture
 def receiver() -> Generator[Receiver, None, None]:
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
+    with Receiver() as receiver:
+        yield receiver
 
 
 @pytest.fixture
@@ -529,9 +489,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Tuple[str, str]:
 def secure_receiver(certificate: Tuple[str, str]) -> Generator[Receiver, None, None]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
-    receiver = Receiver(context)
-    yield receiver
-    receiver.close()
+    with Receiver(context) as receiver:
+        yield receiver
 
 
 def test_given_a_server_that_our_ca_vouches_for_when_delivered_then_it_receives_the_request(
@@ -899,18 +858,3 @@ def test_given_many_requests_when_polled_then_each_poll_returns_while_the_sender
         queue.queue.add(Request("http://127.0.0.1:1/", "{}"))
         assert queue.queue.poll() == []
     assert queue.queue.fileno() >= 0
-
-
-def test_given_the_module_when_imported_then_neither_ssl_nor_http_comes_with_it() -> None:
-    program = "import sys; sys.path[:0] = %r; import foghorn_agent.http.webhooks; print(sorted(sys.modules))"
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", program % PATHS],
-        env=environment,
-        stdout=subprocess.PIPE,
-        timeout=PATIENCE,
-        check=True,
-    )
-    loaded = done.stdout.decode()
-    for heavy in ("ssl", "http.client", "email", "logging", "asyncio", "urllib.request", "argparse", "concurrent"):
-        assert repr(heavy) not in loaded
