@@ -9,12 +9,11 @@ middle of maintenance, no restore of what was not removed. What is left to asser
 from typing import Optional
 
 import pytest
-from rehearsal import DEALLOCATED, POLICY, UNAPPROVED, UNHARMED, UNIT_POLICY, Life, Rehearsal
+from rehearsal import DEALLOCATED, UNAPPROVED, UNHARMED, UNIT_POLICY, Life, Rehearsal
 
 LIVES = {
     "freeze": Life("Freeze"),
     "reboot": Life("Reboot"),
-    "redeploy": Life("Redeploy"),
     "terminate": Life("Terminate"),
     "preempt": Life("Preempt", notice=30.0),
     "preempt of a machine that is started again later": Life("Preempt", notice=30.0, impact=60.0, fate=DEALLOCATED),
@@ -101,20 +100,6 @@ def test_given_the_journal_of_a_version_that_did_not_check_units_when_a_unit_was
     assert rehearsal.steps("restore") == ["start", "register"]
 
 
-def test_given_no_kill_when_a_reboot_is_handled_then_each_step_runs_once_and_in_order() -> None:
-    rehearsal = Rehearsal([LIVES["reboot"]]).run()
-
-    assert [(stage, step) for _at, stage, step in rehearsal.steps_begun] == [
-        ("drain", "deregister"),
-        ("drain", "wait"),
-        ("shutdown", "stop"),
-        ("restore", "start"),
-        ("restore", "register"),
-    ]
-    assert len(rehearsal.approvals) == 1
-    assert rehearsal.restored == 1
-
-
 def test_given_a_machine_that_ended_when_it_boots_long_after_then_it_is_alive_and_comes_back() -> None:
     rehearsal = Rehearsal([Life("Preempt", notice=30.0, fate=UNHARMED)])
     rehearsal.run_until(5.0)
@@ -149,71 +134,6 @@ def test_given_a_machine_that_runs_on_for_minutes_after_it_ended_then_it_comes_b
     assert [message for _priority, message in rehearsal.log if "is still running" in message]
 
 
-def test_given_a_preempt_during_a_slow_drain_when_it_is_announced_then_it_takes_over_within_a_second() -> None:
-    rehearsal = Rehearsal(
-        [
-            Life("Reboot", notice=900.0, event_id="SLOW"),
-            Life("Preempt", notice=30.0, announced_at=10.0, event_id="URGENT"),
-        ]
-    )
-    rehearsal.step_seconds["deregister"] = 5.0
-    rehearsal.step_seconds["wait"] = 600.0
-    rehearsal.run_until(12.0)
-
-    begun = [record for record in rehearsal.records if record["kind"] == "step_begun"]
-    urgent = [record for record in begun if record["event_id"] == "URGENT"]
-    assert [record["name"] for record in begun if record["event_id"] == "SLOW"] == ["deregister", "wait"]
-    assert urgent[0]["at"] - rehearsal.records[0]["at"] <= 10.0
-
-
-def test_given_two_overlapping_events_when_the_first_is_over_then_nothing_is_restored_before_the_second_is() -> None:
-    rehearsal = Rehearsal(
-        [
-            Life("Freeze", notice=30.0, linger=10.0, event_id="FIRST"),
-            Life("Reboot", notice=60.0, linger=40.0, announced_at=20.0, event_id="SECOND"),
-        ]
-    ).run()
-
-    restores = [at for at, stage, _step in rehearsal.steps_begun if stage == "restore"]
-    assert restores
-    assert min(restores) >= max(one.ended or 0.0 for one in rehearsal.happenings)
-    assert rehearsal.restored == 1
-
-
-@pytest.mark.parametrize("on_failure", ["finish", "stop"])
-def test_given_a_step_that_fails_when_the_event_is_over_then_it_was_never_approved_and_the_machine_is_back(
-    on_failure: str,
-) -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=180.0)], policy=dict(POLICY, on_failure=on_failure))
-    rehearsal.failing = {"wait"}
-    rehearsal.run()
-
-    assert rehearsal.approvals == []
-    assert rehearsal.steps("shutdown") == (["stop"] if on_failure == "finish" else [])
-    assert rehearsal.restored == 1
-
-
-def test_given_answers_that_get_lost_when_an_approval_is_due_then_it_is_repeated_until_it_arrives() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=120.0)])
-    rehearsal.lost_answers = 3
-    rehearsal.run()
-
-    assert len(rehearsal.approvals) == 1
-    approving = [record for record in rehearsal.records if record["kind"] == "approving"]
-    assert len(approving) == 4
-
-
-def test_given_an_imds_that_is_silent_for_an_hour_when_an_event_is_known_then_it_is_not_taken_for_over() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=3600.0 * 2, event_id="E-1")])
-    rehearsal.run_until(20.0)
-    rehearsal.silent = True
-    for _second in range(720):
-        rehearsal.tick(5.0)
-
-    assert rehearsal.state.is_out
-    assert not [step for step in rehearsal.steps_begun if step[1] == "restore"]
-
-
 @pytest.mark.parametrize("seconds", [3600.0, -3600.0])
 def test_given_a_clock_that_was_an_hour_off_when_it_is_corrected_then_the_deadline_is_the_right_one(
     seconds: float,
@@ -221,13 +141,13 @@ def test_given_a_clock_that_was_an_hour_off_when_it_is_corrected_then_the_deadli
     rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
     rehearsal.step_seconds["stop"] = 500.0
     rehearsal.wall_step = seconds
-    rehearsal.run_until(5.0)
+    rehearsal.run_until(4.0)
     rehearsal.wall_step = 0.0
+    rehearsal.run_until(9.0)
+    begun = {record["name"]: record["seconds"] for record in rehearsal.history if record["kind"] == "step_begun"}
+    # Announced at 3, begun at 8, 60 seconds of notice, 2 of margin.
+    assert begun["stop"] == 53.0
     rehearsal.run_until(70.0)
-
-    cut = [record for record in rehearsal.records if record["kind"] == "step_ended" and record["name"] == "stop"]
-    assert cut
-    assert not cut[0]["succeeded"]
     assert rehearsal.approvals == []
 
 
@@ -264,15 +184,3 @@ def test_given_the_service_was_enabled_again_when_another_event_follows_then_the
     rehearsal.run_until(290.0)
     assert rehearsal.state.is_out
     assert rehearsal.steps("restore") == []
-
-
-def test_given_an_image_of_another_machine_when_the_agent_starts_then_what_was_known_there_is_forgotten() -> None:
-    rehearsal = Rehearsal([Life("Reboot")])
-    rehearsal.run_until(8.0)
-    clone = Rehearsal(vm_name="web_9")
-    clone.records = list(rehearsal.records)
-    clone.tick()
-
-    assert not clone.state.is_out
-    assert clone.state.vm_name == "web_9"
-    assert clone.steps_begun == []

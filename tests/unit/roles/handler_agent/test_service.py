@@ -12,12 +12,11 @@ import resource
 import signal
 import sys
 import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, Callable, Dict, Generator, List, Optional
+from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
 import pytest
-from edge_helpers import PATIENCE
+from edge_helpers import Heard, HttpServer
 from foghorn_agent import service as module
 from foghorn_agent.platform import program as own_program
 from real_agent import RealAgent, build, wait_for
@@ -32,32 +31,16 @@ FLEET = {"vms": [{"name": "web_0", "address": "127.0.0.1"}, {"name": "web_1", "a
 LIFE = {"notice": 60, "impact": 0.5, "linger": 4}
 
 
-class Receiver:
+class Receiver(HttpServer):
     """Receives webhooks."""
 
     def __init__(self) -> None:
         self.heard: List[Any] = []
-        heard = self.heard
+        super().__init__(self._answer)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                heard.append((self.headers["Content-Type"], json.loads(body.decode("utf-8"))))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_arguments: Any) -> None:
-                pass
-
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = "http://127.0.0.1:%d/hook" % self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join(PATIENCE)
-        self._server.server_close()
+    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
+        self.heard.append((heard.headers["content-type"], json.loads(heard.body.decode("utf-8"))))
+        return 204, {}, b""
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +56,8 @@ def azure() -> Generator[Simulator, None, None]:
 
 @pytest.fixture
 def receiver() -> Generator[Receiver, None, None]:
-    one = Receiver()
-    yield one
-    one.close()
+    with Receiver() as one:
+        yield one
 
 
 Begin = Callable[..., RealAgent]
@@ -131,37 +113,6 @@ def test_given_a_reboot_when_it_is_handled_then_the_machine_does_too(begin: Begi
         assert words in history
     table = agent.run("status").stdout.decode("ascii").splitlines()
     assert (table[0], table[-1]) == ("web_0  in rotation", "no events")
-
-
-ADVICE = "SpotRebalanceRecommendation"
-DRAINED_AT_ADVICE = {"policies": [{"match": {"event_types": [ADVICE]}, "drain": []}]}
-
-
-def test_given_a_policy_for_recommendations_when_azure_recommends_to_leave_then_the_machine_leaves_rotation(
-    begin: Begin, azure: Simulator
-) -> None:
-    agent = begin(DRAINED_AT_ADVICE)
-    azure.event(ADVICE, "web_0")
-    wait_for(lambda: agent.ask("/readyz") == 503, [agent])
-    assert [event["event_type"] for event in status(agent)["events"]] == [ADVICE]
-
-
-def test_given_a_metadata_service_without_the_newest_version_when_an_event_comes_then_it_is_handled(
-    begin: Begin, azure: Simulator
-) -> None:
-    azure.fault("status", status=404, api_versions=["2024-07-09"])
-    agent = begin()
-    azure.event("Reboot", "web_0", **LIFE)
-    wait_for(is_restored(agent), [agent])
-    assert [approval["vm"] for approval in event_of(azure)["approvals"]] == ["web_0"]
-
-
-def test_given_two_machines_when_one_is_hit_then_the_other_does_nothing(begin: Begin, azure: Simulator) -> None:
-    one, other = begin(name="web_0"), begin(name="web_1")
-    azure.event("Freeze", "web_1", **LIFE)
-    wait_for(is_restored(other), [one, other])
-    assert other.noted("end") == ["deregister", "wait", "stop", "start", "register"]
-    assert one.noted("begin") == []
 
 
 def test_given_a_shared_event_when_both_machines_are_ready_then_the_first_named_approves_for_both(
@@ -256,23 +207,6 @@ def test_given_a_hook_that_fails_when_the_agent_is_killed_and_tries_again_then_t
     assert (ran.count("10-good"), ran[-2:]) == (1, ["20-bad", "30-last"])
 
 
-def test_given_a_hook_that_keeps_failing_when_its_share_is_over_then_those_after_it_run_and_the_drain_has_failed(
-    begin: Begin, azure: Simulator, tmp_path: Path
-) -> None:
-    drain = tmp_path / "hooks" / "drain"
-    drain.mkdir(mode=0o755, parents=True)
-    for name, script in (("10-bad", "exit 1"), ("20-good", "true")):
-        (drain / name).write_text("#!/bin/sh\necho ${0##*/} >> %s/ran\n%s\n" % (tmp_path, script))
-        (drain / name).chmod(0o755)
-    policy = {"drain": [{"hooks": True, "timeout": 6}], "begin_before": 900}
-    agent = begin({"policies": [policy], "hooks_directory": str(tmp_path / "hooks")})
-    azure.event("Reboot", "web_0", notice=900)
-    wait_for(lambda: "drain failed" in agent.output.read_text(), [agent])
-    assert "drain: hooks: hook 10-bad: exit status 1 is abandoned" in agent.output.read_text()
-    assert (tmp_path / "ran").read_text().split()[-2:] == ["10-bad", "20-good"]
-    assert [each["error"] for each in status(agent)["failing"]] == ["10-bad: exit status 1"]
-
-
 def test_given_webhooks_when_an_event_is_handled_then_they_receive_each_stage_they_asked_for(
     begin: Begin, azure: Simulator, receiver: Receiver
 ) -> None:
@@ -290,25 +224,6 @@ def test_given_webhooks_when_an_event_is_handled_then_they_receive_each_stage_th
     assert kinds.count("stage") == 6
     assert kinds[-1] == "stage"
     assert agent.ask("/metrics") == 200
-
-
-def test_given_a_webhook_that_nobody_takes_when_an_event_is_handled_then_the_machine_does_anyway(
-    begin: Begin, azure: Simulator
-) -> None:
-    agent = begin({"webhooks": [{"url": "http://127.0.0.1:9/"}]})
-    azure.event("Freeze", "web_0", **LIFE)
-    wait_for(is_restored(agent), [agent])
-    wait_for(lambda: "webhook to http://127.0.0.1:9/: tried again" in agent.output.read_text(), [agent])
-
-
-def test_given_an_imds_that_fails_for_a_while_when_it_recovers_then_the_event_is_handled(
-    begin: Begin, azure: Simulator
-) -> None:
-    agent = begin()
-    azure.fault("reset", "web_0", count=3)
-    azure.event("Freeze", "web_0", **LIFE)
-    wait_for(is_restored(agent), [agent])
-    assert len(event_of(azure)["approvals"]) >= 1
 
 
 def test_given_a_silent_imds_when_the_agent_waits_then_the_endpoint_answers_and_no_processor_time_is_wasted(
