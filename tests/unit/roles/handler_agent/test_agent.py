@@ -9,14 +9,12 @@ import functools
 import gc
 import itertools
 import json
-import threading
 import time
 from datetime import datetime, timezone
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import pytest
-from edge_helpers import PATIENCE, Clock
+from edge_helpers import Clock, Heard, HttpServer
 from foghorn_agent.act import running
 from foghorn_agent.act.running import Running, StepContext
 from foghorn_agent.config import Config, Imds, parse_config
@@ -251,18 +249,6 @@ def test_given_an_event_in_progress_when_polled_then_the_loop_receives_each_answ
     assert rehearsal.poll_worker.jobs[-1] is None
 
 
-def test_given_a_poll_under_way_when_it_takes_longer_than_the_interval_then_the_loop_sleeps_anyway() -> None:
-    rehearsal = Rehearsal()
-    rehearsal.run_until(10.0)
-    assert rehearsal.agent is not None
-    rehearsal.poll_worker.is_held = True
-    polls = len(rehearsal.poll_worker.jobs)
-    rehearsal.tick(5.0)
-    rehearsal.tick(5.0)
-    assert rehearsal.agent.turn() == 10.0
-    assert len(rehearsal.poll_worker.jobs) == polls + 1
-
-
 def test_given_a_step_under_way_when_the_loop_runs_then_the_next_iteration_comes_soon() -> None:
     rehearsal = Rehearsal([Life("Reboot")])
     rehearsal.run_until(4.0)
@@ -384,14 +370,6 @@ def test_given_ten_thousand_events_of_others_when_one_is_ours_then_it_is_handled
     assert [record["event"]["EventId"] for record in rehearsal.history if record["kind"] == "seen"] == ["E-1"]
 
 
-def test_given_many_events_of_ours_when_announced_at_once_then_all_are_handled() -> None:
-    lives = [Life("Freeze", notice=60.0, linger=1.0, event_id="E-%d" % index) for index in range(100)]
-    rehearsal = Rehearsal(lives, policy={"drain": []})
-    rehearsal.run()
-    assert not rehearsal.state.is_out
-    assert rehearsal.state.tracked == ()
-
-
 def test_given_ten_thousand_events_of_ours_when_announced_at_once_then_each_iteration_of_the_loop_stays_short() -> None:
     lives = [Life("Freeze", notice=600.0, event_id="E-%d" % index) for index in range(10000)]
     rehearsal = Rehearsal(
@@ -410,21 +388,6 @@ def test_given_ten_thousand_events_of_ours_when_announced_at_once_then_each_iter
 
 
 # --- steps ------------------------------------------------------------------------------------------
-
-
-def test_given_a_half_restored_machine_when_another_event_comes_and_goes_then_the_restore_starts_again() -> None:
-    longer = dict(POLICY, shutdown=[*POLICY["shutdown"], {"command": ["/bin/flush"], "name": "flush"}])
-    rehearsal = Rehearsal(
-        [Life("Freeze", linger=5.0), Life("Reboot", announced_at=30.0, withdrawn_after=10.0, event_id="E-2")],
-        policy=longer,
-    )
-    rehearsal.step_seconds["register"] = 50.0
-    rehearsal.run()
-    assert rehearsal.steps() == [
-        "deregister", "wait", "stop", "flush", "start", "register",
-        "deregister", "wait", "stop", "flush", "start", "register",
-    ]  # fmt: skip
-    assert rehearsal.restored == 1
 
 
 def test_given_a_restore_step_that_fails_then_it_is_retried_at_increasing_intervals_until_it_succeeds() -> None:
@@ -543,27 +506,6 @@ def test_given_a_step_that_waits_to_be_tried_again_when_an_eviction_comes_then_t
     assert begun[-1]["event_id"] == "URGENT"
 
 
-def test_given_an_event_that_is_overdue_when_it_is_still_scheduled_then_it_has_half_a_minute() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
-    as_event = rehearsal.happenings[0].as_event
-    past = datetime(2025, 1, 1, tzinfo=timezone.utc)
-    rehearsal.happenings[0].as_event = lambda: as_event()._replace(not_before=past)  # type: ignore[method-assign]
-    rehearsal.run_until(30.0)
-    assert rehearsal.steps() == ["deregister", "wait", "stop"]
-    ended = [record["succeeded"] for record in rehearsal.history if record["kind"] == "step_ended"]
-    assert ended == [True, True, True]
-
-
-def test_given_a_drain_that_was_cut_off_when_it_ends_then_it_is_no_success() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=20.0)], policy=UNAPPROVED)
-    rehearsal.step_seconds["wait"] = 100.0
-    rehearsal.run_until(23.0)
-    stages = [
-        record["state"] for record in rehearsal.history if record["kind"] == "stage" and record["stage"] == "drain"
-    ]
-    assert stages == ["begun", "failed"]
-
-
 def test_given_a_step_under_way_when_its_event_comes_nearer_then_it_is_cut_short() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.step_seconds["wait"] = 55.0
@@ -573,32 +515,6 @@ def test_given_a_step_under_way_when_its_event_comes_nearer_then_it_is_cut_short
     rehearsal.run_until(22.0)
     ended = [record for record in rehearsal.history if record["kind"] == "step_ended"]
     assert [(record["name"], record["succeeded"]) for record in ended] == [("deregister", True), ("wait", False)]
-
-
-def test_given_a_plan_that_continues_after_a_failure_when_a_step_fails_then_the_event_is_approved_anyway() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=100.0)], policy=dict(POLICY, on_failure="ignore"))
-    rehearsal.failing = {"wait"}
-    rehearsal.azure.machines = {}
-    rehearsal.run_until(90.0)
-    assert rehearsal.steps("shutdown") == ["stop"]
-    assert len(rehearsal.approvals) == 1
-
-
-def test_given_too_little_time_when_a_plan_continues_after_failures_then_it_is_still_not_approved() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=8.0)], policy=dict(POLICY, on_failure="ignore"))
-    rehearsal.step_seconds["wait"] = 55.0
-    rehearsal.run_until(10.0)
-    assert rehearsal.approvals == []
-    assert "stop" in rehearsal.steps()
-
-
-def test_given_an_event_without_a_start_when_it_is_drained_for_then_each_step_has_its_own_time() -> None:
-    rehearsal = Rehearsal([Life("Freeze")], policy=UNAPPROVED)
-    as_event = rehearsal.happenings[0].as_event
-    rehearsal.happenings[0].as_event = lambda: as_event()._replace(not_before=None)  # type: ignore[method-assign]
-    rehearsal.run_until(5.0)
-    begun = [record for record in rehearsal.history if record["kind"] == "step_begun"]
-    assert begun[0]["seconds"] == 60.0
 
 
 def test_given_an_event_that_is_first_seen_started_when_it_is_drained_for_then_within_half_a_minute() -> None:
@@ -623,21 +539,6 @@ def test_given_a_started_event_when_time_passes_then_the_half_minute_does_not_be
     rehearsal.run_until(43.0)
     ended = [record["name"] for record in rehearsal.history if record["kind"] == "step_ended"]
     assert ended == ["deregister", "wait", "stop"]
-
-
-@pytest.mark.parametrize("seconds", [-3600.0, 3600.0])
-def test_given_a_clock_that_is_corrected_when_further_steps_begin_then_the_deadline_is_the_right_one(
-    seconds: float,
-) -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
-    rehearsal.step_seconds["stop"] = 500.0
-    rehearsal.wall_step = -seconds
-    rehearsal.run_until(4.0)
-    rehearsal.wall_step = 0.0
-    rehearsal.run_until(9.0)
-    begun = {record["name"]: record["seconds"] for record in rehearsal.history if record["kind"] == "step_begun"}
-    # Announced at 3, begun at 8, 60 seconds of notice, 2 of margin.
-    assert begun["stop"] == 53.0
 
 
 def test_given_steps_that_take_no_time_when_an_event_is_seen_then_all_of_them_run_in_that_iteration() -> None:
@@ -704,14 +605,6 @@ def test_given_a_step_that_is_ending_when_an_eviction_comes_then_it_is_killed_so
     assert begun == ["LATE", "LATE", "URGENT"]
 
 
-def test_given_no_step_under_way_when_the_agent_stops_then_there_is_nothing_to_wait_for() -> None:
-    rehearsal = Rehearsal()
-    rehearsal.run_until(4.0)
-    assert rehearsal.agent is not None
-    rehearsal.agent.stop()
-    assert rehearsal.agent.is_idle()
-
-
 def test_given_a_step_of_an_event_that_is_forgotten_when_it_ends_then_nothing_happens() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
     rehearsal.run_until(4.0)
@@ -747,23 +640,6 @@ def test_given_a_drain_under_way_when_a_step_is_put_before_those_that_are_done_t
     assert rehearsal.steps("drain") == ["deregister", "wait", "flush", "wait"]
 
 
-def test_given_a_drain_under_way_when_a_step_that_is_done_is_taken_away_then_none_of_the_others_is_left_out() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
-    rehearsal.run_until(7.0)
-    changed(rehearsal, drain=POLICY["drain"][1:]).run_until(60.0)
-    assert rehearsal.steps("drain") == ["deregister", "wait", "wait"]
-    assert rehearsal.steps("shutdown") == ["stop"]
-
-
-def test_given_steps_that_are_done_when_they_get_other_names_and_timeouts_then_they_do_not_run_again() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
-    rehearsal.run_until(30.0)
-    assert rehearsal.steps() == ["deregister", "wait", "stop"]
-    renamed = [dict(step, name="start", timeout=5) for step in POLICY["drain"]]
-    changed(rehearsal, drain=renamed, approve="never").run_until(60.0)
-    assert rehearsal.steps() == ["deregister", "wait", "stop"]
-
-
 def test_given_a_machine_that_is_ready_when_a_stage_gets_another_step_then_it_is_ready_once_that_has_run_too() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(30.0)
@@ -775,18 +651,6 @@ def test_given_a_machine_that_is_ready_when_a_stage_gets_another_step_then_it_is
     rehearsal.run_until(60.0)
     assert rehearsal.steps() == ["deregister", "wait", "stop", "flush"]
     assert len(rehearsal.approvals) == 1
-
-
-def test_given_a_machine_out_of_rotation_when_its_event_has_no_plan_any_more_then_it_stays_out_until_the_end() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=60.0, impact=1.0, linger=30.0)], policy=UNAPPROVED)
-    rehearsal.run_until(30.0)
-    rehearsal.config = parse_config({"policies": [{"name": "nothing"}], "quorum": QUORUM})
-    rehearsal.kill()
-    rehearsal.run_until(90.0)
-    assert rehearsal.happenings[0].started is not None
-    assert rehearsal.state.is_out
-    rehearsal.run_until(120.0)
-    assert not rehearsal.state.is_out
 
 
 def test_given_a_restore_that_fails_when_its_step_is_corrected_then_the_new_one_runs() -> None:
@@ -850,16 +714,6 @@ def test_given_a_disk_that_is_full_when_the_approval_is_due_then_it_is_sent_once
     rehearsal.disk_is_full = False
     rehearsal.run_until(52.0)
     assert rehearsal.approvals == [(51.0, "E-1")]
-
-
-def test_given_a_journal_that_is_large_when_it_starts_again_then_a_kill_after_it_loses_nothing() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=300.0, linger=60.0)])
-    rehearsal.longest_journal = 3
-    rehearsal.run_until(10.0)
-    rehearsal.kill()
-    rehearsal.run()
-    assert rehearsal.restored == 1
-    assert len(rehearsal.records) <= 5 < len(rehearsal.history)
 
 
 AWAY = "the journal is away"
@@ -1006,43 +860,19 @@ def test_given_a_machine_out_of_rotation_when_imds_does_not_say_its_id_then_noth
 # --- the session ---------------------------------------------------------------------------------------
 
 
-class Answers:
+class Answers(HttpServer):
     """An IMDS that gives the answers it was made with, by path."""
 
     def __init__(self, answers: Dict[str, Tuple[int, Any]]) -> None:
         self.asked: List[str] = []
         self.answers = answers
-        heard = self.asked
+        super().__init__(self._answer)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                path = self.path.partition("?")[0]
-                heard.append(path)
-                status, content = answers[path]
-                body = json.dumps(content).encode("ascii")
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def do_POST(self) -> None:
-                self.do_GET()
-
-            def log_message(self, *_arguments: Any) -> None:
-                pass
-
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = "http://127.0.0.1:%d" % self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
-
-    def __enter__(self) -> "Answers":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_error: Any) -> None:
-        self._server.shutdown()
-        self._thread.join(PATIENCE)
-        self._server.server_close()
+    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
+        path = heard.path.partition("?")[0]
+        self.asked.append(path)
+        status, content = self.answers[path]
+        return status, {}, json.dumps(content).encode("ascii")
 
 
 EVENTS = "/metadata/scheduledevents"

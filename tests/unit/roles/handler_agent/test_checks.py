@@ -69,14 +69,6 @@ def test_given_a_check_that_never_succeeds_when_the_event_has_days_then_it_drain
     assert rehearsal.restored == 1
 
 
-def test_given_a_policy_that_says_when_it_begins_when_a_check_fails_then_it_begins_then() -> None:
-    rehearsal = rehearsal_of(
-        Life("Redeploy", notice=1500.0), failing="alerts", policy=dict(CHECKED, begin_before=86400)
-    )
-    rehearsal.run_until(10.0)
-    assert rehearsal.state.is_out
-
-
 def test_given_an_eviction_when_its_checks_have_not_ended_then_its_drain_does_not_wait_for_them() -> None:
     rehearsal = rehearsal_of(Life("Preempt", notice=30.0), failing="alerts")
     rehearsal.run_until(4.0)

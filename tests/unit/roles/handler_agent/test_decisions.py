@@ -7,7 +7,7 @@ Runs on Python 3.6 and later.
 
 import json
 from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 import pytest
 from foghorn_agent.config import parse_config
@@ -289,17 +289,6 @@ def test_given_a_step_that_fails_when_the_plan_continues_then_the_rest_follows_a
     assert to_approve(state, RULES, {}, NOBODY) == []
 
 
-def test_given_a_step_that_ran_out_of_the_plans_time_when_it_fails_then_the_others_follow_without_approval() -> None:
-    state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False, cut_off=True)
-    work = work_for(state)
-    assert work is not None
-    assert work.step.name == "wait"
-    state = finished(finished(state))
-    assert [one.drain.state for one in state.tracked] == [FAILED]
-    assert work_for(state) is None
-    assert to_approve(state, RULES, {}, NOBODY) == []
-
-
 @pytest.mark.parametrize(
     ("left", "margin", "seconds"),
     [(900.0, 10.0, 890.0), (30.0, 2.0, 28.0), (12.0, 10.0, 6.0), (0.0, 10.0, 30.0), (-500.0, 10.0, 30.0)],
@@ -538,8 +527,3 @@ def test_given_steps_under_way_when_compared_then_they_are_the_same_whatever_the
     assert not one.is_same_as(None)
     assert not one.is_same_as(other._replace(key="another"))
     assert not one.is_same_as(other._replace(event=event("E-2")))
-
-
-def test_given_no_event_of_an_id_when_searched_then_there_is_none() -> None:
-    events: List[Event] = []
-    assert taken_in(NAMED, document(*events)).find("E-1") is None

@@ -159,13 +159,6 @@ def test_given_two_machines_with_events_of_their_own_when_one_more_may_go_then_t
     assert any("enough other members stay in rotation" in message for message in messages(machines[1]))
 
 
-@pytest.mark.parametrize(("notices", "first"), [((600.0, 500.0), "web_1"), ((500.0, 600.0), "web_0")])
-def test_given_deadlines_that_differ_when_two_want_out_then_the_earlier_goes_first(notices: Any, first: str) -> None:
-    machines = fleet([event_of(name, notice=notice) for name, notice in zip(NAMES, notices)])
-    tick_all(machines, 20)
-    assert out(machines) == [first]
-
-
 def test_given_no_other_member_that_wants_out_when_enough_stay_then_it_leaves_after_notifying_the_others() -> None:
     machines = fleet([event_of("web_0")])
     tick_all(machines, 5)

@@ -31,7 +31,7 @@ from foghorn_agent.io.config_file import ConfigFile
 from foghorn_agent.io.control import ask_agent
 from foghorn_agent.io.journal import Journal
 from foghorn_agent.platform.posix.wakeups import Signals
-from foghorn_agent.service import CannotStart, Service, serve
+from foghorn_agent.service import Service, serve
 from foghorn_core.scheduled_events.document import event_as_azure
 from foghorn_core.scheduled_events.event import Event
 
@@ -379,12 +379,6 @@ def test_given_pending_work_of_others_when_the_agent_is_idle_then_the_loop_sleep
     one._notifier.watchdog_interval = 0.5
     assert one._longest_sleep(5.0) == 0.25
     one._webhooks.close()
-
-
-def test_given_a_journal_in_use_when_another_service_starts_then_it_cannot(service: Any) -> None:
-    service()
-    with pytest.raises(CannotStart, match="is in use: another foghorn-agent is running"):
-        service()
 
 
 @pytest.fixture

@@ -131,16 +131,6 @@ def test_given_an_event_that_is_over_when_its_step_waits_to_be_tried_again_then_
     assert status_of(rehearsal)["failing"] == []
 
 
-def test_given_the_life_of_an_event_when_watched_then_its_phases_follow_each_other() -> None:
-    rehearsal = Rehearsal([Life("Freeze", notice=60.0)])
-    phases = []
-    while rehearsal.now < 60.0:
-        rehearsal.tick()
-        events = status_of(rehearsal)["events"] if rehearsal.agent is not None else []
-        phases += [event["phase"] for event in events if event["phase"] not in phases]
-    assert phases == ["drain", "shutdown", "approved", "started", "ended"]
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

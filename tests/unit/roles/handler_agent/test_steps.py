@@ -5,14 +5,13 @@
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any, Callable, Dict, Generator, List, Optional, Sequence
 
 import pytest
-from edge_helpers import PATIENCE, Clock, environment_of_agent, wait_until
+from edge_helpers import Clock, wait_until
 from foghorn_agent.act import steps
 from foghorn_agent.act.steps import Child, has_hooks, hook_commands
 from foghorn_agent.decide.outcome import StepOutcome
@@ -646,20 +645,3 @@ def test_given_a_link_to_nothing_among_the_hooks_when_listed_then_it_is_refused(
     (hooks / "10-link").symlink_to("absent")
     with pytest.raises(UnsafePath, match="10-link"):
         hook_commands(str(hooks))
-
-
-def test_given_a_hook_when_run_then_it_runs(hooks: Path, add: Callable[..., Path], start: Starter) -> None:
-    add("10-hook")
-    assert outcome_of(start(hook_commands(str(hooks)))).output == "hook\n"
-
-
-def test_given_the_module_when_imported_then_nothing_heavy_comes_with_it() -> None:
-    program = "import sys; import foghorn_agent.act.steps; print('ssl' in sys.modules, 'email' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment_of_agent(),
-        stdout=subprocess.PIPE,
-        timeout=PATIENCE,
-        check=True,
-    )
-    assert done.stdout.decode().split() == ["False", "False"]
