@@ -26,6 +26,8 @@ runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_core"](str(ROOT
 sys.path[:0] = [str(AGENT), str(LINKS), str(Path(__file__).resolve().parent)]
 
 from edge_helpers import Clock  # noqa: E402 - found on the path set above
+from foghorn_agent.platform.posix.wakeups import Signals  # noqa: E402
+from real_agent import build  # noqa: E402
 
 
 def _descriptors() -> Dict[int, str]:
@@ -76,3 +78,17 @@ def nothing_is_left() -> Generator[None, None, None]:
 def clock() -> Clock:
     """A monotonic clock, set by hand."""
     return Clock()
+
+
+@pytest.fixture
+def signals() -> Generator[Signals, None, None]:
+    """What signals ask for, until the test ends."""
+    one = Signals()
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built program."""
+    return build(tmp_path_factory.mktemp("program") / "foghorn-agent")

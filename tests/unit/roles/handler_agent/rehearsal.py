@@ -216,8 +216,7 @@ class Step:
             if wanted > self._limit or name in self._rehearsal.failing:
                 return StepOutcome(False, "exit status 1", 1, "", took, cut_off=wanted > self._limit and self._is_cut)
             if self.work.step.kind == HOOKS and not is_empty:
-                assert self._rehearsal.agent is not None
-                self._rehearsal.agent.note_hook(self.work, "10-hook")
+                self._rehearsal.running.note_hook(self.work, "10-hook")
             self._rehearsal.step_is_done(self.work)
             return StepOutcome(True, "", 0, "", took)
         return None
@@ -430,10 +429,33 @@ class Rehearsal:
         return self.azure.happenings
 
     @property
-    def state(self) -> State:
-        """What the agent knows. It must be running."""
+    def running(self) -> Agent:
+        """The agent, which must be running."""
         assert self.agent is not None
-        return self.agent.state
+        return self.agent
+
+    @property
+    def state(self) -> State:
+        """What the agent knows."""
+        return self.running.state
+
+    def status(self) -> Dict[str, Any]:
+        """What the agent answers to `/status`."""
+        return self.running.status()
+
+    def answer(self, path: str) -> Tuple[int, str]:
+        """What the agent answers: the status of HTTP, and the body."""
+        response = self.running.respond(path)
+        assert response is not None
+        return response[0], response[2].decode("utf-8")
+
+    def messages(self, words: str = "", priority: Optional[int] = None) -> List[str]:
+        """What was logged with these words in it."""
+        return [message for of, message in self.log if words in message and priority in (None, of)]
+
+    def written(self, kind: str) -> List[Dict[str, Any]]:
+        """All records of a kind that were ever written to the journal."""
+        return [record for record in self.history if record["kind"] == kind]
 
     def steps(self, stage: Optional[str] = None) -> List[str]:
         """The names of the steps that were begun, of one stage or of all."""
@@ -474,10 +496,9 @@ class Rehearsal:
         try:
             if self.agent is None:
                 self._start_agent()
-            assert self.agent is not None
             # What takes no time happens at once, as in the real loop, which wakes for each result.
             for _turn in range(12):
-                self.agent.turn()
+                self.running.turn()
         except Killed:
             self.kill()
 
@@ -493,16 +514,15 @@ class Rehearsal:
 
     def ask(self, request: str, **more: Any) -> Optional[str]:
         """Ask the agent for something by hand. None: it was killed before it answered."""
-        assert self.agent is not None
         self.drained_by_hand = {"drain": True, "restore": False}.get(request, self.drained_by_hand)
         self.is_held = {"hold": True, "release": False}.get(request, self.is_held)
         if request == "forget":
             self.forgotten.add(more["event_id"])
         try:
-            say = self.agent.handle_command(dict(more, request=request))
+            say = self.running.handle_command(dict(more, request=request))
             if say() is None:
-                self.agent._recorder.write(self.now)
-                self.agent._recorder.collect()
+                self.running._recorder.write(self.now)
+                self.running._recorder.collect()
             return say()
         except Killed:
             self.kill()

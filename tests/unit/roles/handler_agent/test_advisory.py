@@ -31,7 +31,7 @@ def test_given_no_policy_that_names_it_when_an_eviction_is_likely_then_it_is_rep
     assert not rehearsal.state.is_out
     assert [one.event_id for one in rehearsal.state.tracked] == ["ADVICE"]
     assert [record["kind"] for record in rehearsal.told] == ["identity", "seen"]
-    assert [message for _priority, message in rehearsal.log if ADVICE in message]
+    assert rehearsal.messages(ADVICE)
     rehearsal.run()
     assert rehearsal.state.tracked == ()
     assert rehearsal.approve_worker.jobs == []
@@ -65,7 +65,7 @@ def test_given_a_drain_on_advice_when_the_eviction_comes_then_it_continues_from_
     assert rehearsal.steps() == ["deregister", "wait", "stop"]
     rehearsal.run()
     assert rehearsal.deleted
-    assert [record["kind"] for record in rehearsal.history if record["kind"] == "approving"] == ["approving"]
+    assert [record["kind"] for record in rehearsal.written("approving")] == ["approving"]
 
 
 def test_given_a_drain_on_advice_that_failed_when_the_eviction_comes_then_it_is_run_again() -> None:

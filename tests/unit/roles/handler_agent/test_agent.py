@@ -42,16 +42,6 @@ from rehearsal import (
     tick_all,
 )
 
-
-def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
-    assert rehearsal.agent is not None
-    return rehearsal.agent.status()
-
-
-def messages(rehearsal: Rehearsal, priority: Optional[int] = None) -> List[str]:
-    return [message for of, message in rehearsal.log if priority in (None, of)]
-
-
 # --- memory ---------------------------------------------------------------------------------------
 
 
@@ -95,17 +85,17 @@ def test_given_no_policy_and_no_hook_for_an_event_when_it_comes_then_nobody_appr
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=policy)
     rehearsal.run_until(590.0)
     assert not rehearsal.state.is_out
-    status = status_of(rehearsal)
+    status = rehearsal.status()
     assert [(one["nothing_configured"], one["ready"], one["willing"]) for one in status["events"]] == [
         (True, False, False)
     ]
     assert "withheld  E-1: %s\n" % (NOTHING % "Reboot") in as_table(status)
-    assert messages(rehearsal).count("Reboot is not approved now: " + NOTHING % "Reboot") == 1
+    assert rehearsal.messages().count("Reboot is not approved now: " + NOTHING % "Reboot") == 1
 
     # As for all that nobody approves, the drain begins five minutes before the start.
     rehearsal.run_until(700.0)
     assert rehearsal.state.is_out
-    assert status_of(rehearsal)["events"][0]["nothing_configured"]
+    assert rehearsal.status()["events"][0]["nothing_configured"]
     rehearsal.run()
     assert rehearsal.approvals == []
     assert rehearsal.steps(DRAIN) == ["hooks"]
@@ -118,7 +108,7 @@ def test_given_a_hook_and_no_policy_when_an_event_comes_then_it_is_approved_once
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy={"match": {"event_types": ["Preempt"]}})
     rehearsal.stages_with_hooks.add(stage)
     rehearsal.run_until(4.0)
-    assert not status_of(rehearsal)["events"][0]["nothing_configured"]
+    assert not rehearsal.status()["events"][0]["nothing_configured"]
     rehearsal.run()
     assert [event_id for _at, event_id in rehearsal.approvals] == ["E-1"]
     assert rehearsal.approvals[0][0] < 30.0
@@ -130,7 +120,7 @@ def test_given_a_hook_that_failed_when_nothing_else_is_configured_then_it_is_not
     rehearsal.failing.add("hooks")
     rehearsal.run_until(35.0)
     assert rehearsal.state.tracked[0].flawed
-    assert not status_of(rehearsal)["events"][0]["nothing_configured"]
+    assert not rehearsal.status()["events"][0]["nothing_configured"]
     rehearsal.run()
     assert rehearsal.approvals == []
 
@@ -173,8 +163,8 @@ def test_given_an_event_that_the_default_never_approves_when_there_is_no_hook_th
 ) -> None:
     rehearsal = Rehearsal([Life(event_type, notice=400.0)], policy=EVICTIONS)
     rehearsal.run_until(20.0)
-    assert NOTHING % event_type + "  E-1\n" in as_table(status_of(rehearsal))
-    assert messages(rehearsal).count(NOTHING % event_type) == 1
+    assert NOTHING % event_type + "  E-1\n" in as_table(rehearsal.status())
+    assert rehearsal.messages().count(NOTHING % event_type) == 1
 
 
 def test_given_many_events_without_a_plan_when_the_loop_runs_then_each_directory_is_checked_once() -> None:
@@ -187,16 +177,15 @@ def test_given_many_events_without_a_plan_when_the_loop_runs_then_each_directory
         looked_at.append(stage)
         return False
 
-    assert rehearsal.agent is not None
-    rehearsal.agent._approvals._has_hooks = has_hooks
-    rehearsal.agent.turn()
+    rehearsal.running._approvals._has_hooks = has_hooks
+    rehearsal.running.turn()
     assert sorted(looked_at) == ["drain", "shutdown"]
 
 
 def test_given_a_custom_policy_without_steps_when_it_approves_then_it_means_it() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=900.0)], policy={"approve": "when_ready"})
     rehearsal.tick_until(lambda: rehearsal.approvals)
-    assert not status_of(rehearsal)["events"][0]["nothing_configured"]
+    assert not rehearsal.status()["events"][0]["nothing_configured"]
 
 
 def test_given_two_machines_of_which_one_has_nothing_configured_when_they_share_an_event_then_nobody_approves() -> None:
@@ -216,8 +205,7 @@ def test_given_nothing_to_do_when_the_loop_runs_then_the_poll_continues_by_itsel
     rehearsal.run_until(10.0)
     rehearsal.poll_worker.is_held = True
     rehearsal.tick()
-    assert rehearsal.agent is not None
-    assert rehearsal.agent.turn() == 10.0
+    assert rehearsal.running.turn() == 10.0
     assert rehearsal.poll_worker.jobs[0] is None
     assert rehearsal.poll_worker.jobs[-1] == Document(rehearsal.azure.incarnation, ())
 
@@ -228,8 +216,7 @@ def test_given_a_record_that_the_disk_did_not_take_when_the_poll_continues_alone
     rehearsal.disk_is_full = True
     rehearsal.azure.incarnation += 1
     rehearsal.tick()
-    assert rehearsal.agent is not None
-    assert rehearsal.agent.turn() == 1.0
+    assert rehearsal.running.turn() == 1.0
 
 
 @pytest.mark.parametrize("what", ["an event", "an event that is over", "problem", "doubt"])
@@ -252,8 +239,7 @@ def test_given_an_event_in_progress_when_polled_then_the_loop_receives_each_answ
 def test_given_a_step_under_way_when_the_loop_runs_then_the_next_iteration_comes_soon() -> None:
     rehearsal = Rehearsal([Life("Reboot")])
     rehearsal.run_until(4.0)
-    assert rehearsal.agent is not None
-    assert rehearsal.agent.turn() < 0.5
+    assert rehearsal.running.turn() < 0.5
 
 
 def test_given_an_hour_without_events_when_polled_once_a_second_then_neither_log_nor_journal_grow() -> None:
@@ -269,17 +255,15 @@ def test_given_an_hour_without_events_when_polled_once_a_second_then_neither_log
 def test_given_a_poll_that_continues_by_itself_when_a_client_asks_then_what_it_heard_counts() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(10.0)
-    assert rehearsal.agent is not None
     answered = len(rehearsal.poll_worker.jobs)
     rehearsal.poll_stats.unchanged, rehearsal.poll_stats.last_answer = 7, rehearsal.wall() + 7.0
 
     for _time in range(2):
-        metrics = rehearsal.agent.respond("/metrics")
-        assert metrics is not None
-        assert b'foghorn_polls_total{result="answered"} %d.0\n' % (answered + 7) in metrics[2]
-        assert b"foghorn_last_answer_timestamp_seconds %r\n" % rehearsal.poll_stats.last_answer in metrics[2]
+        metrics = rehearsal.answer("/metrics")[1]
+        assert 'foghorn_polls_total{result="answered"} %d.0\n' % (answered + 7) in metrics
+        assert "foghorn_last_answer_timestamp_seconds %r\n" % rehearsal.poll_stats.last_answer in metrics
     last_answer = datetime.fromtimestamp(rehearsal.wall() + 7.0, timezone.utc)
-    assert status_of(rehearsal)["last_answer"] == format_date(last_answer)
+    assert rehearsal.status()["last_answer"] == format_date(last_answer)
 
 
 # --- IMDS with problems --------------------------------------------------------------------------------
@@ -290,12 +274,11 @@ def test_given_an_imds_that_fails_for_a_while_when_logged_then_once_when_it_begi
     rehearsal.run_until(5.0)
     rehearsal.silent = True
     rehearsal.run_until(60.0)
-    assert rehearsal.agent is not None
-    assert rehearsal.agent.status()["problems"]["IMDS"] == "silent"
+    assert rehearsal.status()["problems"]["IMDS"] == "silent"
     rehearsal.silent = False
     rehearsal.run_until(65.0)
-    assert rehearsal.agent.status()["problems"]["IMDS"] is None
-    assert [message for message in messages(rehearsal) if "IMDS" in message] == [
+    assert rehearsal.status()["problems"]["IMDS"] is None
+    assert rehearsal.messages("IMDS") == [
         "IMDS cannot be read: silent",
         "IMDS answers again",
     ]
@@ -311,7 +294,7 @@ def test_given_an_event_that_was_accepted_when_repeating_it_is_refused_then_it_i
     assert len(rehearsal.approvals) == 1
     rehearsal.refusing = True
     rehearsal.run_until(400.0)
-    sent = [record["at"] for record in rehearsal.history if record["kind"] == "approving"]
+    sent = [record["at"] for record in rehearsal.written("approving")]
     assert len(sent) > 10
     assert min(later - at for at, later in zip(sent, sent[1:])) >= 2.0
 
@@ -320,7 +303,7 @@ def test_given_lost_approvals_when_they_are_repeated_then_at_increasing_interval
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
     rehearsal.lost_answers = 1000
     rehearsal.run_until(300.0)
-    sent = [record["at"] for record in rehearsal.history if record["kind"] == "approving"]
+    sent = [record["at"] for record in rehearsal.written("approving")]
     waits = [later - at for at, later in zip(sent, sent[1:])]
     assert waits[:4] == [2.0, 4.0, 8.0, 16.0]
     assert set(waits[4:]) == {30.0}
@@ -367,7 +350,7 @@ def test_given_ten_thousand_events_of_others_when_one_is_ours_then_it_is_handled
     rehearsal.run_until(14.0)
     assert len(rehearsal.azure.listed) >= 10000
     assert rehearsal.approvals == [(12.0, "E-1")]
-    assert [record["event"]["EventId"] for record in rehearsal.history if record["kind"] == "seen"] == ["E-1"]
+    assert [record["event"]["EventId"] for record in rehearsal.written("seen")] == ["E-1"]
 
 
 def test_given_ten_thousand_events_of_ours_when_announced_at_once_then_each_iteration_of_the_loop_stays_short() -> None:
@@ -381,8 +364,8 @@ def test_given_ten_thousand_events_of_ours_when_announced_at_once_then_each_iter
         rehearsal.tick()
         longest = max(longest, time.process_time() - began)
     assert [record["kind"] for record in rehearsal.history].count("stage") == 2 * 10001
-    assert status_of(rehearsal)["events"][-1]["event_id"] == "URGENT"
-    assert all(event["phase"] == "ready" for event in status_of(rehearsal)["events"])
+    assert rehearsal.status()["events"][-1]["event_id"] == "URGENT"
+    assert all(event["phase"] == "ready" for event in rehearsal.status()["events"])
     # The limit for six iterations, with the rehearsed Azure's own work. Scanning all events in each would take minutes.
     assert longest < 60.0
 
@@ -490,7 +473,7 @@ def test_given_a_step_that_keeps_failing_then_it_is_retried_at_increasing_interv
     tried = [at for at, _stage, name in rehearsal.steps_begun if name == "deregister"]
     assert [later - at for at, later in zip(tried, tried[1:])] == [1.0, 2.0, 4.0]
     assert rehearsal.steps()[-2:] == ["wait", "stop"]
-    ended = [record["name"] for record in rehearsal.history if record["kind"] == "step_ended"]
+    ended = [record["name"] for record in rehearsal.written("step_ended")]
     assert ended == ["deregister", "wait", "stop"]
     assert rehearsal.approvals == []
 
@@ -502,7 +485,7 @@ def test_given_a_step_that_waits_to_be_tried_again_when_an_eviction_comes_then_t
     rehearsal.run_until(55.0)
     rehearsal.failing = set()
     rehearsal.run_until(71.0)
-    begun = [record for record in rehearsal.history if record["kind"] == "step_begun"]
+    begun = rehearsal.written("step_begun")
     assert begun[-1]["event_id"] == "URGENT"
 
 
@@ -513,7 +496,7 @@ def test_given_a_step_under_way_when_its_event_comes_nearer_then_it_is_cut_short
     happening = rehearsal.happenings[0]
     happening.life = happening.life._replace(notice=20.0)
     rehearsal.run_until(22.0)
-    ended = [record for record in rehearsal.history if record["kind"] == "step_ended"]
+    ended = rehearsal.written("step_ended")
     assert [(record["name"], record["succeeded"]) for record in ended] == [("deregister", True), ("wait", False)]
 
 
@@ -523,7 +506,7 @@ def test_given_an_event_that_is_first_seen_started_when_it_is_drained_for_then_w
     rehearsal.run_until(10.0)
     rehearsal.silent = False
     rehearsal.run_until(12.0)
-    begun = [record for record in rehearsal.history if record["kind"] == "step_begun"]
+    begun = rehearsal.written("step_begun")
     assert 0.0 < begun[0]["seconds"] <= 30.0
     rehearsal.run()
     assert rehearsal.approvals == []
@@ -537,7 +520,7 @@ def test_given_a_started_event_when_time_passes_then_the_half_minute_does_not_be
     rehearsal.run_until(10.0)
     rehearsal.silent = False
     rehearsal.run_until(43.0)
-    ended = [record["name"] for record in rehearsal.history if record["kind"] == "step_ended"]
+    ended = [record["name"] for record in rehearsal.written("step_ended")]
     assert ended == ["deregister", "wait", "stop"]
 
 
@@ -552,8 +535,7 @@ def test_given_steps_that_take_no_time_when_an_event_is_seen_then_all_of_them_ru
 def test_given_a_step_under_way_when_the_agent_stops_then_it_is_ended_and_its_end_is_waited_for() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
     rehearsal.run_until(4.0)
-    agent = rehearsal.agent
-    assert agent is not None
+    agent = rehearsal.running
     assert not agent.is_idle()
     agent.stop()
     assert agent.is_idle()
@@ -575,9 +557,9 @@ def test_given_a_step_that_will_not_end_when_an_eviction_takes_over_then_its_own
     begun = [(at, name) for at, _stage, name in rehearsal.steps_begun if at >= 10.0]
     assert begun[0][1] == "deregister"
     assert 10.0 + min(dying_seconds, 0.5) <= begun[0][0] <= latest + 0.001
-    assert messages(rehearsal).count("drain: wait is ended: taken over by a more urgent event") == 1
+    assert rehearsal.messages().count("drain: wait is ended: taken over by a more urgent event") == 1
     # What was taken over has neither succeeded nor failed.
-    assert [record["name"] for record in rehearsal.history if record["kind"] == "step_ended"] == ["deregister"]
+    assert [record["name"] for record in rehearsal.written("step_ended")] == ["deregister"]
 
 
 def test_given_a_step_that_will_not_end_when_its_event_is_withdrawn_then_the_restore_waits_for_its_end() -> None:
@@ -601,15 +583,14 @@ def test_given_a_step_that_is_ending_when_an_eviction_comes_then_it_is_killed_so
     rehearsal.run_until(10.0)
     for _tenth in range(10):
         rehearsal.tick(0.1)
-    begun = [record["event_id"] for record in rehearsal.history if record["kind"] == "step_begun"]
+    begun = [record["event_id"] for record in rehearsal.written("step_begun")]
     assert begun == ["LATE", "LATE", "URGENT"]
 
 
 def test_given_a_step_of_an_event_that_is_forgotten_when_it_ends_then_nothing_happens() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
     rehearsal.run_until(4.0)
-    agent = rehearsal.agent
-    assert agent is not None
+    agent = rehearsal.running
     assert agent._work._running is not None
     work = agent._work._running.work
     # Its place was taken by another machine's identity in the meantime.
@@ -643,10 +624,10 @@ def test_given_a_drain_under_way_when_a_step_is_put_before_those_that_are_done_t
 def test_given_a_machine_that_is_ready_when_a_stage_gets_another_step_then_it_is_ready_once_that_has_run_too() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(30.0)
-    assert [one["ready"] for one in status_of(rehearsal)["events"]] == [True]
+    assert [one["ready"] for one in rehearsal.status()["events"]] == [True]
     rehearsal.step_seconds["flush"] = 20.0
     changed(rehearsal, shutdown=[*POLICY["shutdown"], FLUSH]).run_until(35.0)
-    assert [(one["phase"], one["ready"]) for one in status_of(rehearsal)["events"]] == [("shutdown", False)]
+    assert [(one["phase"], one["ready"]) for one in rehearsal.status()["events"]] == [("shutdown", False)]
     assert rehearsal.approvals == []
     rehearsal.run_until(60.0)
     assert rehearsal.steps() == ["deregister", "wait", "stop", "flush"]
@@ -677,20 +658,17 @@ def test_given_a_full_disk_when_an_event_comes_then_it_is_handled_but_not_approv
     rehearsal.run_until(100.0)
     assert rehearsal.steps() == ["deregister", "wait", "stop"]
     assert rehearsal.approve_worker.jobs == []
-    status = status_of(rehearsal)
+    status = rehearsal.status()
     assert status["problems"]["journal"] == FULL
     assert [event["ready"] for event in status["events"]] == [False]
-    assert messages(rehearsal, levels.ERROR) == [FULL + ": nothing is approved until it can be"]
-    assert rehearsal.agent is not None
-    metrics = rehearsal.agent.respond("/metrics")
-    assert metrics is not None
-    assert b"foghorn_journal_unwritten 0.0" not in metrics[2]
+    assert rehearsal.messages(priority=levels.ERROR) == [FULL + ": nothing is approved until it can be"]
+    assert "foghorn_journal_unwritten 0.0" not in rehearsal.answer("/metrics")[1]
     assert len(rehearsal.poll_worker.jobs) == 100
 
     rehearsal.disk_is_full = False
     rehearsal.run_until(101.0)
-    assert status_of(rehearsal)["problems"]["journal"] is None
-    assert "the journal can be written again" in messages(rehearsal)
+    assert rehearsal.status()["problems"]["journal"] is None
+    assert "the journal can be written again" in rehearsal.messages()
     assert rehearsal.approvals == [(101.0, "E-1")]
     assert [record["kind"] for record in rehearsal.history].count("seen") == 1
 
@@ -698,8 +676,7 @@ def test_given_a_full_disk_when_an_event_comes_then_it_is_handled_but_not_approv
 def test_given_a_disk_that_is_full_when_the_approval_is_due_then_it_is_sent_once_it_is_written_down() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=300.0)])
     rehearsal.run_until(11.0)
-    agent = rehearsal.agent
-    assert agent is not None
+    agent = rehearsal.running
     journal = agent._edges.journal
     write = journal.append
 
@@ -725,20 +702,16 @@ def test_given_an_unavailable_journal_when_an_event_comes_then_it_is_approved_wh
     rehearsal.run_until(100.0)
     assert rehearsal.steps() == ["deregister", "wait", "stop"]
     assert rehearsal.approve_worker.jobs == []
-    status = status_of(rehearsal)
+    status = rehearsal.status()
     assert status["problems"]["journal"] == AWAY
     assert [event["ready"] for event in status["events"]] == [False]
-    assert messages(rehearsal, levels.ERROR) == [AWAY + ": nothing is approved until it can be"]
-    assert rehearsal.agent is not None
-    answer = rehearsal.agent.respond("/healthz")
-    assert answer == (200, "text/plain; charset=utf-8", b"running\njournal: the journal is away\n")
-    metrics = rehearsal.agent.respond("/metrics")
-    assert metrics is not None
-    assert b'foghorn_problems{with="journal"} 1.0\n' in metrics[2]
+    assert rehearsal.messages(priority=levels.ERROR) == [AWAY + ": nothing is approved until it can be"]
+    assert rehearsal.answer("/healthz") == (200, "running\njournal: the journal is away\n")
+    assert 'foghorn_problems{with="journal"} 1.0\n' in rehearsal.answer("/metrics")[1]
 
     rehearsal.journal_is_away = False
     rehearsal.run_until(101.0)
-    assert status_of(rehearsal)["problems"]["journal"] is None
+    assert rehearsal.status()["problems"]["journal"] is None
     assert [event_id for _at, event_id in rehearsal.approvals] == ["E-1"]
     assert [record["kind"] for record in rehearsal.history].count("seen") == 1
 
@@ -764,8 +737,7 @@ def test_given_a_journal_that_stays_away_when_much_happens_then_what_is_kept_for
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.journal_is_away = True
     rehearsal.run_until(20.0)
-    assert rehearsal.agent is not None
-    recorder = rehearsal.agent._recorder
+    recorder = rehearsal.running._recorder
     for _time in range(3):
         recorder.commit(*({"kind": "clock", "by": 0.0} for _record in range(900)))
         rehearsal.tick()
@@ -780,10 +752,9 @@ def test_given_a_drain_under_way_when_another_configuration_is_used_then_what_is
     rehearsal = Rehearsal([Life("Reboot", notice=300.0)])
     rehearsal.run_until(4.0)
     assert rehearsal.steps() == ["deregister"]
-    assert rehearsal.agent is not None
     flush = {"command": ["/bin/flush"], "name": "flush"}
     shutdown = [*POLICY["shutdown"], flush]
-    rehearsal.agent.use(parse_config({"policies": [dict(POLICY, approve="when_ready", shutdown=shutdown)]}))
+    rehearsal.running.use(parse_config({"policies": [dict(POLICY, approve="when_ready", shutdown=shutdown)]}))
     rehearsal.run_until(30.0)
     assert rehearsal.steps() == ["deregister", "wait", "stop", "flush"]
     assert [event_id for _at, event_id in rehearsal.approvals] == ["E-1"]
@@ -793,8 +764,7 @@ def test_given_a_drain_put_off_when_the_new_configuration_wants_it_at_once_then_
     rehearsal = Rehearsal([Life("Reboot", notice=3000.0)], policy=dict(POLICY, begin_before=300))
     rehearsal.run_until(20.0)
     assert rehearsal.steps() == []
-    assert rehearsal.agent is not None
-    rehearsal.agent.use(parse_config({"policies": [dict(POLICY, approve="when_ready")]}))
+    rehearsal.running.use(parse_config({"policies": [dict(POLICY, approve="when_ready")]}))
     rehearsal.run_until(22.0)
     assert rehearsal.steps() == ["deregister"]
 
@@ -803,8 +773,7 @@ def test_given_a_longer_margin_when_the_configuration_is_used_then_what_is_runni
     rehearsal = Rehearsal([Life("Reboot", notice=100.0)], policy=UNAPPROVED)
     rehearsal.step_seconds["deregister"] = 1000.0
     rehearsal.run_until(10.0)
-    assert rehearsal.agent is not None
-    rehearsal.agent.use(parse_config({"policies": [dict(UNAPPROVED, margin=80)]}))
+    rehearsal.running.use(parse_config({"policies": [dict(UNAPPROVED, margin=80)]}))
     rehearsal.run_until(45.0)
     assert "wait" in rehearsal.steps()
 
@@ -813,10 +782,9 @@ def test_given_no_document_yet_when_another_configuration_is_used_then_it_is_for
     rehearsal = Rehearsal()
     rehearsal.silent = True
     rehearsal.run_until(3.0)
-    assert rehearsal.agent is not None
     config = parse_config({"policies": []})
-    rehearsal.agent.use(config)
-    assert rehearsal.agent.config is config
+    rehearsal.running.use(config)
+    assert rehearsal.running.config is config
 
 
 # --- who this machine is ----------------------------------------------------------------------------
@@ -825,11 +793,11 @@ def test_given_no_document_yet_when_another_configuration_is_used_then_it_is_for
 def test_given_a_first_start_then_no_boot_is_reported() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(5.0)
-    assert "the machine has booted" not in messages(rehearsal)
+    assert "the machine has booted" not in rehearsal.messages()
     assert [record["kind"] for record in rehearsal.told] == ["identity"]
     rehearsal.reboot(2.0)
     rehearsal.run_until(10.0)
-    assert messages(rehearsal).count("the machine has booted") == 1
+    assert rehearsal.messages().count("the machine has booted") == 1
     assert [record["kind"] for record in rehearsal.told] == ["identity", "boot"]
 
 
@@ -967,8 +935,7 @@ def test_given_a_drain_when_it_begins_then_the_probe_fails_and_when_the_machine_
     seen: List[Tuple[float, Optional[int]]] = []
     while len(seen) < 120:
         rehearsal.tick()
-        answer = rehearsal.agent and rehearsal.agent.respond("/readyz")
-        seen.append((rehearsal.now, answer[0] if answer else None))
+        seen.append((rehearsal.now, rehearsal.answer("/readyz")[0] if rehearsal.agent else None))
     out = [now for now, status in seen if status == 503]
     assert out[0] == 3.0
     assert [status for now, status in seen if now < out[0] or now > out[-1]].count(200) == len(seen) - len(out)
@@ -976,28 +943,23 @@ def test_given_a_drain_when_it_begins_then_the_probe_fails_and_when_the_machine_
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "content"),
+    ("path", "content"),
     [
-        ("/healthz", 200, b"running"),
-        ("/status", 200, b'"vm_name": "web_0"'),
-        ("/metrics", 200, b'foghorn_polls_total{result="answered"}'),
+        ("/healthz", "running"),
+        ("/status", '"vm_name": "web_0"'),
+        ("/metrics", 'foghorn_polls_total{result="answered"}'),
     ],
 )
-def test_given_a_running_agent_when_asked_then_it_answers(path: str, status: int, content: bytes) -> None:
-    rehearsal = Rehearsal()
-    rehearsal.run_until(4.0)
-    assert rehearsal.agent is not None
-    answer = rehearsal.agent.respond(path)
-    assert answer is not None
-    assert answer[0] == status
-    assert content in answer[2]
+def test_given_a_running_agent_when_asked_then_it_answers(path: str, content: str) -> None:
+    status, body = Rehearsal().run_until(4.0).answer(path)
+    assert status == 200
+    assert content in body
 
 
 def test_given_a_missing_path_when_asked_then_there_is_no_answer() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(1.0)
-    assert rehearsal.agent is not None
-    assert rehearsal.agent.respond("/drain") is None
+    assert rehearsal.running.respond("/drain") is None
 
 
 def test_given_an_event_when_it_is_handled_then_each_change_is_reported_and_logged_once() -> None:
@@ -1008,9 +970,9 @@ def test_given_an_event_when_it_is_handled_then_each_change_is_reported_and_logg
         "identity", "seen", "drain", "drain", "shutdown", "shutdown", "approving", "approved", "changed",
         "over", "restore", "restore",
     ]  # fmt: skip
-    assert "Freeze of %s is announced: Scheduled" % VM_NAME in messages(rehearsal)
-    assert "the event is over: ended" in messages(rehearsal)
-    assert "approving E-1" in messages(rehearsal)
+    assert "Freeze of %s is announced: Scheduled" % VM_NAME in rehearsal.messages()
+    assert "the event is over: ended" in rehearsal.messages()
+    assert "approving E-1" in rehearsal.messages()
 
 
 # --- how it ended -----------------------------------------------------------------------------------
@@ -1042,7 +1004,7 @@ def test_given_an_event_that_is_over_when_the_machine_is_restored_then_all_are_n
     assert [record["state"] for record in told] == ["begun", "succeeded"]
     back_from = [{"event_id": "E-1", "event_type": life.event_type, "outcome": outcome}]
     assert [record["back_from"] for record in told] == [back_from, back_from]
-    assert "restore succeeded: %s E-1 %s" % (life.event_type, outcome) in messages(rehearsal)
+    assert "restore succeeded: %s E-1 %s" % (life.event_type, outcome) in rehearsal.messages()
 
 
 def test_given_two_events_when_the_machine_is_restored_once_then_it_is_reported_how_each_ended() -> None:
@@ -1062,11 +1024,8 @@ def test_given_two_events_when_the_machine_is_restored_once_then_it_is_reported_
 
 
 def seconds_of(rehearsal: Rehearsal, stage: str, result: str = "succeeded") -> Tuple[float, int]:
-    assert rehearsal.agent is not None
-    metrics = rehearsal.agent.respond("/metrics")
-    assert metrics is not None
     labels = '{stage="%s",result="%s"} ' % (stage, result)
-    text = metrics[2].decode("ascii")
+    text = rehearsal.answer("/metrics")[1]
     total, count = (text.partition("foghorn_stage_seconds_%s%s" % (what, labels))[2] for what in ("sum", "count"))
     return float(total.split()[0]), int(count.split()[0])
 
@@ -1098,25 +1057,18 @@ def test_given_a_drain_by_hand_when_asked_then_it_counts_from_when_it_was_asked_
 # --- a dry run --------------------------------------------------------------------------------------
 
 
-def body_of(rehearsal: Rehearsal, path: str) -> Tuple[int, str]:
-    assert rehearsal.agent is not None
-    answer = rehearsal.agent.respond(path)
-    assert answer is not None
-    return answer[0], answer[2].decode("ascii")
-
-
 def test_given_a_dry_run_when_an_event_comes_then_it_is_only_said_what_would_be_done() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=60.0)], settings={"dry_run": True})
     rehearsal.run_until(10.0)
     assert rehearsal.steps_begun == []
     assert rehearsal.approvals == []
-    assert body_of(rehearsal, "/readyz") == (200, "in rotation; dry run: would be out of rotation\n")
-    assert body_of(rehearsal, "/healthz") == (200, "running\ndry run: nothing is done\n")
-    assert messages(rehearsal).count("would approve Freeze") == 1
-    status = status_of(rehearsal)
+    assert rehearsal.answer("/readyz") == (200, "in rotation; dry run: would be out of rotation\n")
+    assert rehearsal.answer("/healthz") == (200, "running\ndry run: nothing is done\n")
+    assert rehearsal.messages().count("would approve Freeze") == 1
+    status = rehearsal.status()
     assert (status["in_rotation"], status["dry_run"]) == (True, {"in_rotation": False})
     assert as_table(status).startswith("web_0  in rotation  DRY RUN: nothing is done, or it would be OUT OF ROTATION\n")
-    metrics = body_of(rehearsal, "/metrics")[1].splitlines()
+    metrics = rehearsal.answer("/metrics")[1].splitlines()
     assert {"foghorn_dry_run 1.0", "foghorn_in_rotation 1.0"} <= set(metrics)
     assert 'foghorn_dry_run_would_total{what="drain"} 2.0' in metrics
     assert 'foghorn_dry_run_would_total{what="approve"} 1.0' in metrics
@@ -1125,17 +1077,16 @@ def test_given_a_dry_run_when_an_event_comes_then_it_is_only_said_what_would_be_
     assert 'foghorn_stage_seconds_count{stage="drain",result="succeeded"} 0' in metrics
     # What it does not approve begins at its NotBefore.
     assert rehearsal.run().happenings[0].started == 63.0
-    assert body_of(rehearsal, "/readyz") == (200, "in rotation; dry run: would be in rotation\n")
-    assert "restore succeeded: Freeze E-1 completed" in messages(rehearsal)
+    assert rehearsal.answer("/readyz") == (200, "in rotation; dry run: would be in rotation\n")
+    assert "restore succeeded: Freeze E-1 completed" in rehearsal.messages()
 
 
 def test_given_a_dry_run_when_a_check_of_the_application_fails_then_the_probe_still_answers_200() -> None:
     check = {"tcp": 1, "name": "web", "failures": 1}
     rehearsal = Rehearsal(settings={"dry_run": True, "ready_checks": [check]})
     rehearsal.run_until(3.0)
-    answer = body_of(rehearsal, "/readyz")
-    assert rehearsal.agent is not None
-    rehearsal.agent.stop()
+    answer = rehearsal.answer("/readyz")
+    rehearsal.running.stop()
     assert answer == (200, "in rotation; dry run: would be not ready: web\n")
 
 
@@ -1144,11 +1095,11 @@ def test_given_a_dry_run_when_other_members_ask_then_they_hear_neither_ready_nor
     dry, other = fleet_of(names, [Life("Reboot", notice=100.0, resources=names)])
     dry.config = dry.config._replace(dry_run=True)
     tick_all([dry, other], 40)
-    (event,) = status_of(dry)["events"]
+    (event,) = dry.status()["events"]
     assert (event["ready"], event["willing"], event["approves"]) == (False, False, False)
-    assert status_of(other)["events"][0]["ready"] is True
+    assert other.status()["events"][0]["ready"] is True
     assert other.approvals == dry.approvals == []
-    assert "would approve Reboot" in messages(dry)
+    assert "would approve Reboot" in dry.messages()
 
 
 def test_given_a_dry_run_when_a_manual_command_is_given_then_the_answer_says_that_nothing_is_done() -> None:
@@ -1160,11 +1111,10 @@ def test_given_a_dry_run_when_a_manual_command_is_given_then_the_answer_says_tha
 def test_given_a_dry_run_that_is_wanted_when_what_was_begun_continues_then_nothing_is_approved() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=60.0)])
     rehearsal.run_until(4.0)
-    assert rehearsal.agent is not None
-    rehearsal.agent.note_dry_run(True)
+    rehearsal.running.note_dry_run(True)
     rehearsal.run_until(30.0)
     assert rehearsal.steps() == ["deregister", "wait", "stop"]
-    assert status_of(rehearsal)["events"][0]["withheld"] == "a dry run is requested"
+    assert rehearsal.status()["events"][0]["withheld"] == "a dry run is requested"
     rehearsal.run()
     assert rehearsal.approvals == []
     assert rehearsal.restored == 1
@@ -1313,14 +1263,14 @@ def test_given_a_hook_that_keeps_failing_when_an_eviction_is_near_then_those_aft
         (7.0, "20-stop-db"),
     ]
     given_up = "shutdown: hooks: hook 10-x: exit status 1 is abandoned, and the next hooks run"
-    assert messages(rehearsal, levels.ERROR) == [given_up]
-    assert [(one["error"], one["is_tried_again"]) for one in status_of(rehearsal)["failing"]] == [
+    assert rehearsal.messages(priority=levels.ERROR) == [given_up]
+    assert [(one["error"], one["is_tried_again"]) for one in rehearsal.status()["failing"]] == [
         ("10-x: exit status 1", False)
     ]
     rehearsal.run_until(32.0)
     assert rehearsal.names[-2:] == ["20-stop-db", "30-last"]
     assert rehearsal.ends == [(False, "10-x: exit status 1")]
-    assert [one["error"] for one in status_of(rehearsal)["failing"]] == ["10-x: exit status 1"]
+    assert [one["error"] for one in rehearsal.status()["failing"]] == ["10-x: exit status 1"]
     assert rehearsal.approvals == []
 
 
@@ -1346,10 +1296,10 @@ def test_given_a_hook_that_fails_once_when_it_is_tried_again_then_those_after_it
 ) -> None:
     rehearsal = with_hooks(REBOOT, {"10-x": 1.0, "20-y": 50.0}, ["10-x"])
     rehearsal.tick_until(lambda: rehearsal.names)
-    rehearsal.tick_until(lambda: status_of(rehearsal)["failing"])
+    rehearsal.tick_until(lambda: rehearsal.status()["failing"])
     rehearsal.failing = set()
     rehearsal.tick_until(lambda: "20-y" in rehearsal.names)
-    assert status_of(rehearsal)["failing"] == []
+    assert rehearsal.status()["failing"] == []
     rehearsal.tick_until(lambda: rehearsal.approvals)
     assert rehearsal.names == ["10-x", "10-x", "20-y"]
     assert rehearsal.ends == [(True, "")]
@@ -1473,8 +1423,7 @@ def test_given_hooks_after_one_that_was_given_up_when_there_is_no_time_left_for_
 ) -> None:
     rehearsal = with_hooks(REBOOT, {"10-x": 1.0, "20-y": 10.0}, ["10-x"], on_failure="ignore")
     rehearsal.tick_until(lambda: "20-y" in rehearsal.names)
-    agent = rehearsal.agent
-    assert agent is not None
+    agent = rehearsal.running
     # As if a more urgent event had gone first.
     agent._work._let_go()
     rehearsal.tick(300.0)

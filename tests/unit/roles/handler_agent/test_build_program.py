@@ -20,23 +20,19 @@ from real_agent import build
 BUILDER = AGENT / "build_program.py"
 
 
-def test_given_the_same_sources_when_built_twice_then_the_bytes_are_the_same(
-    tmp_path: Path,
-) -> None:
-    first = build(tmp_path / "first").read_bytes()
+def test_given_the_same_sources_when_built_twice_then_the_bytes_are_the_same(tmp_path: Path, program: Path) -> None:
     os.utime(str(AGENT / "foghorn_agent" / "cli.py"))
-    assert build(tmp_path / "second").read_bytes() == first
+    assert build(tmp_path / "second").read_bytes() == program.read_bytes()
 
 
-def test_given_a_program_when_built_then_it_can_be_run_and_nothing_else_is_left(tmp_path: Path) -> None:
-    program = build(tmp_path / "foghorn-agent")
+def test_given_a_program_when_built_then_it_can_be_run_and_nothing_else_is_left(program: Path) -> None:
     assert program.stat().st_mode & 0o777 == 0o755
     assert program.read_bytes().startswith(b"#!/usr/bin/python3 -IS\nPK")
-    assert os.listdir(str(tmp_path)) == ["foghorn-agent"]
+    assert os.listdir(str(program.parent)) == ["foghorn-agent"]
 
 
-def test_given_a_program_when_looked_into_then_agent_and_core_are_in_it_and_nothing_else(tmp_path: Path) -> None:
-    with zipfile.ZipFile(str(build(tmp_path / "foghorn-agent"))) as archive:
+def test_given_a_program_when_looked_into_then_agent_and_core_are_in_it_and_nothing_else(program: Path) -> None:
+    with zipfile.ZipFile(str(program)) as archive:
         names = archive.namelist()
         assert archive.testzip() is None
     assert {name.partition("/")[0] for name in names} == {"__main__.py", "foghorn_agent", "foghorn_core"}
@@ -47,16 +43,14 @@ def test_given_a_program_when_looked_into_then_agent_and_core_are_in_it_and_noth
     assert len(names) == len(set(names))
 
 
-def test_given_the_program_when_it_runs_isolated_from_another_directory_then_it_finds_itself(tmp_path: Path) -> None:
-    program = build(tmp_path / "foghorn-agent")
+def test_given_the_program_when_it_runs_isolated_from_another_directory_then_it_finds_itself(program: Path) -> None:
     output = subprocess.check_output([sys.executable, "-IS", str(program), "version"], cwd="/", timeout=PATIENCE)
     assert output.decode("ascii") == "foghorn-agent %s\n" % __version__
 
 
 def test_given_the_agent_when_all_that_it_runs_is_loaded_then_openssl_and_other_large_modules_are_not(
-    tmp_path: Path,
+    program: Path,
 ) -> None:
-    program = build(tmp_path / "foghorn-agent")
     script = (
         "import sys; sys.path.insert(0, %r); sys.argv = ['x', 'version']\n"
         "try:\n import __main__ as m, runpy; runpy.run_path(%r, run_name='__main__')\n"
@@ -95,9 +89,8 @@ def run_compiled(program: Path, without_fork: bool) -> "List[str]":
 
 
 def test_given_the_program_when_a_child_compiles_it_then_its_modules_are_as_if_they_were_imported(
-    tmp_path: Path,
+    program: Path,
 ) -> None:
-    program = build(tmp_path / "foghorn-agent")
     done, service, line, found = run_compiled(program, without_fork=False)
     assert done == "True"
     assert service == "_Loader %s/foghorn_agent/service.py %s" % (program, program)
@@ -136,9 +129,8 @@ def test_given_a_program_that_is_replaced_when_it_runs_then_it_has_what_its_conf
 
 
 def test_given_a_system_without_another_process_when_the_program_starts_then_it_is_compiled_as_before(
-    tmp_path: Path,
+    program: Path,
 ) -> None:
-    program = build(tmp_path / "foghorn-agent")
     done, service, line, _found = run_compiled(program, without_fork=True)
     assert done == "False"
     assert service == "zipimporter %s/foghorn_agent/service.py %s" % (program, program)

@@ -26,8 +26,7 @@ def rehearsal_of(*lives: Life, failing: str = "", policy: Any = None) -> Rehears
 
 
 def withheld(rehearsal: Rehearsal) -> Any:
-    assert rehearsal.agent is not None
-    (event,) = rehearsal.agent.status()["events"]
+    (event,) = rehearsal.status()["events"]
     assert event["willing"] is (event["withheld"] is None)
     return event["withheld"]
 
@@ -139,7 +138,7 @@ def test_given_a_time_and_a_failing_check_when_both_withhold_then_the_one_that_i
     assert withheld(rehearsal) == "outside approve_between"
     rehearsal.run_until(140.0)
     assert withheld(rehearsal) == "check alerts: exit status 1: HighLatency fires"
-    said = [message for _priority, message in rehearsal.log if "not approved now" in message]
+    said = rehearsal.messages("not approved now")
     assert said == [
         "Reboot is not approved now: outside approve_between",
         "Reboot is not approved now: check alerts: exit status 1: HighLatency fires",

@@ -7,7 +7,7 @@ Runs on Python 3.6 and later.
 
 import json
 from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import pytest
 from foghorn_agent.config import parse_config
@@ -186,6 +186,21 @@ def work_for(state: State, left: Optional[float] = 900.0) -> Optional[Work]:
     return next_work(state, RULES, {one.event_id: left for one in state.tracked})
 
 
+def due(state: State, left: Optional[float] = 900.0) -> Work:
+    work = work_for(state, left)
+    assert work is not None
+    return work
+
+
+def steps_to_the_end(state: State) -> Tuple[List[Tuple[str, str]], State]:
+    """The steps that come one after the other when all succeed, and the state after them."""
+    names = []
+    while work_for(state) is not None:
+        names.append((due(state).stage, due(state).step.name))
+        state = finished(state)
+    return names, state
+
+
 def advanced(state: State) -> State:
     """With every transition that is due."""
     state = apply(state, *transitions(state, RULES))
@@ -198,8 +213,7 @@ def outcome(succeeded: bool, cut_off: bool = False) -> StepOutcome:
 
 
 def finished(state: State, succeeded: bool = True, cut_off: bool = False) -> State:
-    work = work_for(state)
-    assert work is not None
+    work = due(state)
     if work.stage != "restore":
         state = apply(state, {"kind": "step_begun", "event_id": work.event.event_id})
     one = state.find(work.event.event_id)
@@ -210,13 +224,7 @@ def finished(state: State, succeeded: bool = True, cut_off: bool = False) -> Sta
 def test_given_an_event_when_all_succeeds_then_its_steps_come_one_after_the_other_and_it_is_ready() -> None:
     state = advanced(taken_in(NAMED, document(event())))
     assert state.is_out
-    names = []
-    while True:
-        work = work_for(state)
-        if work is None:
-            break
-        names.append((work.stage, work.step.name))
-        state = finished(state)
+    names, state = steps_to_the_end(state)
     assert names == [("drain", "deregister"), ("drain", "wait"), ("shutdown", "stop")]
     assert is_ready(state.tracked[0], plan_of(RULES, state.tracked[0]))
     assert [one.event_id for one in to_approve(state, RULES, {}, NOBODY)] == ["E-1"]
@@ -280,8 +288,7 @@ def test_given_a_step_that_fails_when_the_plan_continues_then_the_rest_follows_a
     state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False)
     state = finished(state)
     assert state.tracked[0].drain.state == FAILED
-    work = work_for(state)
-    assert work is not None
+    work = due(state)
     assert work.stage == "shutdown"
     state = finished(state)
     assert state.tracked[0].shutdown.state == SUCCEEDED
@@ -316,20 +323,17 @@ def test_given_a_start_when_it_is_near_or_past_then_there_is_time_anyway(
 def test_given_the_end_of_a_step_when_it_is_judged_then_by_how_it_ended_and_what_the_plan_says(
     on_failure: str, succeeded: bool, cut_off: bool, forbids: bool, ends: bool
 ) -> None:
-    work = work_for(advanced(taken_in(NAMED, document(event()))))
-    assert work is not None
+    work = due(advanced(taken_in(NAMED, document(event()))))
     record = ended(work, Plan("any", on_failure=on_failure), outcome(succeeded, cut_off))
     assert (record["forbids_approval"], record["ends_plan"], record["seconds"]) == (forbids, ends, 1.235)
 
 
 def test_given_no_time_when_the_shutdown_is_due_then_it_is_run_anyway() -> None:
     state = advanced(taken_in(NAMED, document(event())))
-    drain = work_for(state, -5.0)
-    assert drain is not None
+    drain = due(state, -5.0)
     assert drain.seconds < 0
     assert drain.is_cut
-    shutdown = work_for(finished(finished(state)), -5.0)
-    assert shutdown is not None
+    shutdown = due(finished(finished(state)), -5.0)
     assert (shutdown.stage, shutdown.seconds, shutdown.is_cut) == ("shutdown", 60.0, False)
 
 
@@ -337,13 +341,7 @@ def test_given_an_event_that_is_over_when_nothing_else_is_listed_then_the_machin
     state = finished(advanced(taken_in(NAMED, document(event()))))
     state = advanced(taken_in(state, document(incarnation=2)))
     assert state.restore.state == BEGUN
-    names = []
-    while True:
-        work = work_for(state)
-        if work is None:
-            break
-        names.append((work.stage, work.step.name))
-        state = finished(state)
+    names, state = steps_to_the_end(state)
     assert names == [("restore", "start"), ("restore", "register")]
     assert state.tracked == ()
 
@@ -363,8 +361,7 @@ def test_given_a_restore_under_way_when_another_event_needs_the_machine_out_then
     # The order of the transitions does not matter.
     state = advanced(state)
     assert state.restore == Progress()
-    work = work_for(state)
-    assert work is not None
+    work = due(state)
     assert (work.event.event_id, work.stage) == ("E-2", "drain")
 
 
@@ -390,8 +387,7 @@ def test_given_a_preempt_when_another_event_is_nearer_or_started_then_the_preemp
     soon = START - timedelta(seconds=600)
     others = [event("E-1", not_before=soon), event("E-2", event_status="Started", not_before=None)]
     state = advanced(taken_in(NAMED, document(*others, event("E-3", event_type="Preempt"))))
-    work = work_for(state)
-    assert work is not None
+    work = due(state)
     assert work.event.event_id == "E-3"
 
 
@@ -408,18 +404,14 @@ def test_given_two_events_when_asked_what_comes_next_then_the_one_that_begins_fi
     details: Tuple[Dict[str, Any], Dict[str, Any]], order: str
 ) -> None:
     state = advanced(taken_in(NAMED, document(event("E-1", **details[0]), event("E-2", **details[1]))))
-    work = work_for(state)
-    assert work is not None
+    work = due(state)
     assert work.event.event_id == order
 
 
 def test_given_a_machine_that_has_booted_for_an_unknown_reason_then_no_stage_continues_and_nothing_is_approved() -> (
     None
 ):
-    state = advanced(taken_in(NAMED, document(event())))
-    while work_for(state) is not None:
-        state = finished(state)
-    state = apply(state, {"kind": "boot", "boot_id": "boot-1"})
+    state = apply(ready_for(event()), {"kind": "boot", "boot_id": "boot-1"})
     assert work_for(state) is None
     assert transitions(state, RULES) == []
     assert to_approve(state, RULES, {}, NOBODY) == []
@@ -429,10 +421,7 @@ def test_given_a_machine_that_has_booted_for_an_unknown_reason_then_no_stage_con
 
 
 def ready_for(*events: Event) -> State:
-    state = advanced(taken_in(NAMED, document(*events)))
-    while work_for(state) is not None:
-        state = finished(state)
-    return state
+    return steps_to_the_end(advanced(taken_in(NAMED, document(*events))))[1]
 
 
 SHARED = ("web_1", VM_NAME.upper(), "web_2")
@@ -519,9 +508,7 @@ def test_given_an_event_that_is_over_when_it_was_ready_then_it_is_not_approved()
 
 def test_given_steps_under_way_when_compared_then_they_are_the_same_whatever_their_time() -> None:
     state = advanced(taken_in(NAMED, document(event("E-1"))))
-    one, other = work_for(state, 900.0), work_for(state, 10.0)
-    assert one is not None
-    assert other is not None
+    one, other = due(state, 900.0), due(state, 10.0)
     assert one != other
     assert one.is_same_as(other)
     assert not one.is_same_as(None)

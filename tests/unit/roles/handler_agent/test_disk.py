@@ -21,7 +21,7 @@ from ansible_collections.foghorn.azure_events.tests.sizes import sample
 from edge_helpers import PATIENCE, Clock, Heard, HttpServer
 from foghorn_agent.http.status import as_table
 from foghorn_agent.io.disk import Disk
-from real_agent import RealAgent, build, wait_for
+from real_agent import RealAgent, wait_for
 from rehearsal import Life, Rehearsal, fleet_of, tick_all
 
 HERE = Path(__file__).resolve().parent
@@ -61,32 +61,27 @@ def test_given_several_jobs_when_one_fails_then_all_are_done_in_order_and_each_r
 # --- in memory ------------------------------------------------------------------------------------
 
 
-def answer(rehearsal: Rehearsal, path: str) -> Any:
-    assert rehearsal.agent is not None
-    return rehearsal.agent.respond(path)
-
-
 def test_given_a_disk_that_hangs_when_an_eviction_comes_then_the_probe_says_no_first_and_nothing_else_is_done() -> None:
     rehearsal = Rehearsal([Life("Preempt", notice=30.0)])
     rehearsal.run_until(2.0)
     before = list(rehearsal.history)
     rehearsal.disk_hangs = True
     rehearsal.run_until(4.0)
-    assert answer(rehearsal, "/readyz")[0] == 503
+    assert rehearsal.answer("/readyz")[0] == 503
     rehearsal.run_until(10.0)
     assert rehearsal.history == before
     assert (rehearsal.steps(), rehearsal.told, rehearsal.approvals) == ([], before_told(rehearsal), [])
     # All of it is said, at every door.
-    status = rehearsal.agent.status()  # type: ignore[union-attr]
+    status = rehearsal.status()
     problem = status["problems"]["journal"]
     assert problem.startswith(
         "/var/lib/foghorn-agent/journal.jsonl: the disk has not answered since 2026-01-01T00:00:0"
     )
     assert problem in as_table(status)
-    assert problem in answer(rehearsal, "/healthz")[2].decode("ascii")
-    assert b'foghorn_problems{with="journal"} 1.0\n' in answer(rehearsal, "/metrics")[2]
-    assert b"foghorn_journal_unwritten 0.0\n" not in answer(rehearsal, "/metrics")[2]
-    assert [message for _priority, message in rehearsal.log if "has not answered" in message] == [problem]
+    assert problem in rehearsal.answer("/healthz")[1]
+    assert 'foghorn_problems{with="journal"} 1.0\n' in rehearsal.answer("/metrics")[1]
+    assert "foghorn_journal_unwritten 0.0\n" not in rehearsal.answer("/metrics")[1]
+    assert rehearsal.messages("has not answered") == [problem]
     assert len(rehearsal.poll_worker.jobs) == 10
 
     rehearsal.disk_hangs = False
@@ -94,7 +89,7 @@ def test_given_a_disk_that_hangs_when_an_eviction_comes_then_the_probe_says_no_f
     assert rehearsal.steps() == ["deregister"]
     assert [record["kind"] for record in rehearsal.told][-1] == "stage"
     rehearsal.tick_until(lambda: rehearsal.approvals)
-    assert rehearsal.agent.status()["problems"]["journal"] is None  # type: ignore[union-attr]
+    assert rehearsal.status()["problems"]["journal"] is None
 
 
 def before_told(rehearsal: Rehearsal) -> List[Dict[str, Any]]:
@@ -108,9 +103,9 @@ def test_given_a_disk_that_hangs_already_when_an_eviction_comes_then_it_is_notic
     rehearsal.run_until(2.0)
     rehearsal.disk_hangs = True
     rehearsal.run_until(19.0)
-    assert answer(rehearsal, "/readyz")[0] == 200
+    assert rehearsal.answer("/readyz")[0] == 200
     rehearsal.run_until(20.0)
-    assert answer(rehearsal, "/readyz")[0] == 503
+    assert rehearsal.answer("/readyz")[0] == 503
     assert rehearsal.steps() == []
 
 
@@ -151,7 +146,7 @@ def test_given_a_disk_that_hangs_when_other_members_ask_then_this_machine_does_n
         tick_all([one, other])
     other.disk_hangs = True
     tick_all([one, other], 30)
-    assert [event["ready"] for event in other.agent.status()["events"]] == [False]  # type: ignore[union-attr]
+    assert [event["ready"] for event in other.status()["events"]] == [False]
     assert one.approvals == []
     other.disk_hangs = False
     one.tick_until(lambda: tick_all([other]) or one.approvals)  # type: ignore[func-returns-value]
@@ -171,9 +166,8 @@ def test_given_a_disk_that_hangs_when_asked_by_hand_then_it_holds_at_once_and_th
     rehearsal = Rehearsal()
     rehearsal.run_until(5.0)
     rehearsal.disk_hangs = True
-    assert rehearsal.agent is not None
-    say = rehearsal.agent.handle_command({"request": "drain"})
-    assert answer(rehearsal, "/readyz")[0] == 503
+    say = rehearsal.running.handle_command({"request": "drain"})
+    assert rehearsal.answer("/readyz")[0] == 503
     assert say() is None
     rehearsal.run_until(7.0)
     assert "; it is lost when the agent restarts: /var/lib" in str(say())
@@ -189,8 +183,7 @@ def test_given_a_disk_that_hangs_for_long_when_much_happens_then_what_is_kept_fo
     rehearsal.run_until(2.0)
     rehearsal.disk_hangs = True
     rehearsal.run_until(10.0)
-    assert rehearsal.agent is not None
-    recorder = rehearsal.agent._recorder
+    recorder = rehearsal.running._recorder
     for _time in range(3):
         recorder.commit(*({"kind": "clock", "by": 0.0} for _record in range(900)))
         rehearsal.tick()
@@ -274,11 +267,6 @@ class Hanging(RealAgent):
     def close(self) -> None:
         super().close()
         self.manager.close()
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("program") / "foghorn-agent")
 
 
 @pytest.fixture

@@ -10,13 +10,12 @@ import json
 import unicodedata
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 import pytest
 from ansible_collections.foghorn.azure_events.tests.hostile import hostile_document, what_was_run
 from edge_helpers import SAMPLE, wait_until
 from foghorn_agent.act.running import Running, StepContext, input_for
-from foghorn_agent.agent import Agent
 from foghorn_agent.cli import _show, as_history_line
 from foghorn_agent.decide.decisions import Work
 from foghorn_agent.decide.policy import COMMAND, Step
@@ -53,11 +52,6 @@ def rehearsal(document: Document, monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
     return one
 
 
-def agent_of(rehearsal: Rehearsal) -> Agent:
-    assert rehearsal.agent is not None
-    return rehearsal.agent
-
-
 def assert_only_shows_itself(text: str) -> None:
     """A terminal shows it and does nothing else. Line ends are ours."""
     bad = {character for character in text.replace("\n", "") if unicodedata.category(character)[0] in "CZ"} - {" "}
@@ -82,13 +76,13 @@ def test_given_a_hostile_event_when_a_step_runs_for_it_then_shell_and_environmen
 def test_given_hostile_events_when_shown_as_a_table_then_each_is_one_line_that_only_shows_itself(
     rehearsal: Rehearsal, document: Document
 ) -> None:
-    table = as_table(agent_of(rehearsal).status())
+    table = as_table(rehearsal.status())
     assert_only_shows_itself(table)
     assert len(table.splitlines()) <= 4 + len(document.events)
 
 
 def test_given_hostile_problem_when_shown_as_a_table_then_it_only_shows_itself(rehearsal: Rehearsal) -> None:
-    status = agent_of(rehearsal).status()
+    status = rehearsal.status()
     status.update(problems={"IMDS": "\x1b[2J\nOUT", "journal": "\x07"}, vm_name="\u202eweb")
     status["step"] = {"stage": "drain", "name": "\x1b]0;x\x07"}
     status["events"][0].update(event_id="\x1b[31m\r\n\x9b2J\u202e", event_type="\ud800", resources=["\u2028"])
@@ -107,9 +101,7 @@ def test_given_hostile_events_when_the_history_is_shown_then_each_record_is_one_
 
 
 def test_given_hostile_events_when_metrics_are_scraped_then_each_line_is_ours(rehearsal: Rehearsal) -> None:
-    answer = agent_of(rehearsal).respond("/metrics")
-    assert answer is not None
-    text = answer[2].decode("utf-8")
+    text = rehearsal.answer("/metrics")[1]
     assert_only_shows_itself(text)
     assert all(
         line.startswith(("# HELP foghorn_", "# TYPE foghorn_")) or SAMPLE.match(line) for line in text.splitlines()
@@ -118,9 +110,7 @@ def test_given_hostile_events_when_metrics_are_scraped_then_each_line_is_ours(re
 
 
 def test_given_hostile_events_when_the_status_is_asked_for_then_it_is_ascii_and_complete(rehearsal: Rehearsal) -> None:
-    answer = agent_of(rehearsal).respond("/status")
-    assert answer is not None
-    content = json.loads(answer[2].decode("ascii"))
+    content = json.loads(rehearsal.answer("/status")[1].encode("utf-8").decode("ascii"))
     assert len(content["events"]) == len(rehearsal.state.tracked)
 
 
@@ -128,7 +118,7 @@ def test_given_hostile_events_when_something_is_logged_then_each_message_is_one_
     rehearsal: Rehearsal, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
     log = open_log(None)
-    said: List[str] = [message for _priority, message in rehearsal.log]
+    said = rehearsal.messages()
     said += ["\x1b[2J\x1b]52;c;dG91Y2g=\x07", "one\r\n<0>two", "\u202e\u2066\u2028", "\ud800"]
     for message in said:
         log(levels.INFO, message, event_id=message)

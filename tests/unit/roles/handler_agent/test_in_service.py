@@ -36,21 +36,12 @@ def out(machines: List[Rehearsal]) -> List[str]:
     return [one.vm_name for one in machines if one.agent is not None and one.state.is_out]
 
 
-def messages(machine: Rehearsal) -> List[str]:
-    return [message for _priority, message in machine.log]
-
-
 def first_step(machine: Rehearsal) -> float:
     return machine.steps_begun[0][0]
 
 
-def status_of(machine: Rehearsal) -> Dict[str, Any]:
-    assert machine.agent is not None
-    return machine.agent.status()
-
-
 def without_waiting(machines: List[Rehearsal]) -> List[str]:
-    return [one.vm_name for one in machines if any("cannot wait" in message for message in messages(one))]
+    return [one.vm_name for one in machines if one.messages("cannot wait")]
 
 
 # --- the decision, which is pure ----------------------------------------------------------------------
@@ -155,18 +146,18 @@ def test_given_two_machines_with_events_of_their_own_when_one_more_may_go_then_t
     assert [one.restored for one in machines] == [1, 1, 0]
     assert [len(one.approvals) for one in machines] == [1, 1, 0]
     assert without_waiting(machines) == []
-    assert any("web_0 (goes before)" in message for message in messages(machines[1]))
-    assert any("enough other members stay in rotation" in message for message in messages(machines[1]))
+    assert machines[1].messages("web_0 (goes before)")
+    assert machines[1].messages("enough other members stay in rotation")
 
 
 def test_given_no_other_member_that_wants_out_when_enough_stay_then_it_leaves_after_notifying_the_others() -> None:
     machines = fleet([event_of("web_0")])
     tick_all(machines, 5)
-    assert status_of(machines[0])["wants_out"] is not None
-    assert status_of(machines[1])["wants_out"] is None
+    assert machines[0].status()["wants_out"] is not None
+    assert machines[1].status()["wants_out"] is None
     tick_all(machines, 10)
     assert ASKING <= first_step(machines[0]) - 3.0 <= ASKING + 3.0
-    assert status_of(machines[0])["wants_out"] is None
+    assert machines[0].status()["wants_out"] is None
 
 
 def test_given_a_member_that_has_not_answered_yet_when_another_wants_out_then_old_answers_are_ignored() -> None:
@@ -196,7 +187,7 @@ def test_given_too_few_when_time_runs_out_then_it_begins_while_its_steps_have_al
     machines[1].is_unreachable = True
     tick_all(machines, 100)
     assert out(machines) == []
-    shown = status_of(machines[0])
+    shown = machines[0].status()
     assert "web_1 (silent)" in shown["in_service"]["waits"]
     assert "waits, to keep 2 in service: 1 of the other 2" in as_table(shown)
     tick_all(machines, 22)
@@ -205,13 +196,13 @@ def test_given_too_few_when_time_runs_out_then_it_begins_while_its_steps_have_al
     assert latest - 3.0 <= first_step(machines[0]) <= latest
     told = "Reboot cannot wait any longer, although 1 of the other 2 members stay in rotation, and 2 are to: "
     told += "web_1 (silent)"
-    assert messages(machines[0]).count(told) == 1
-    shown = status_of(machines[0])
+    assert machines[0].messages().count(told) == 1
+    shown = machines[0].status()
     assert shown["in_service"]["did_not_wait"] == told
     assert told in as_table(shown)
     tick_all(machines, 80)
     assert machines[0].restored == 1
-    assert status_of(machines[0])["in_service"]["did_not_wait"] is None
+    assert machines[0].status()["in_service"]["did_not_wait"] is None
 
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Reboot"])
@@ -251,7 +242,7 @@ def test_given_an_eviction_that_is_only_likely_when_too_few_are_left_then_it_wai
     machines[1].is_unreachable = True
     tick_all(machines, 120)
     assert out(machines) == []
-    assert status_of(machines[0])["wants_out"] == {"by": None}
+    assert machines[0].status()["wants_out"] == {"by": None}
     machines[1].is_unreachable = False
     tick_all(machines, 10)
     assert out(machines) == ["web_0"]

@@ -131,7 +131,7 @@ def test_given_a_machine_that_runs_on_for_minutes_after_it_ended_then_it_comes_b
     assert rehearsal.steps("restore") == []
     rehearsal.run_until(ended_at + 320.0)
     assert rehearsal.restored == 1
-    assert [message for _priority, message in rehearsal.log if "is still running" in message]
+    assert rehearsal.messages("is still running")
 
 
 @pytest.mark.parametrize("seconds", [3600.0, -3600.0])
@@ -144,7 +144,7 @@ def test_given_a_clock_that_was_an_hour_off_when_it_is_corrected_then_the_deadli
     rehearsal.run_until(4.0)
     rehearsal.wall_step = 0.0
     rehearsal.run_until(9.0)
-    begun = {record["name"]: record["seconds"] for record in rehearsal.history if record["kind"] == "step_begun"}
+    begun = {record["name"]: record["seconds"] for record in rehearsal.written("step_begun")}
     # Announced at 3, begun at 8, 60 seconds of notice, 2 of margin.
     assert begun["stop"] == 53.0
     rehearsal.run_until(70.0)

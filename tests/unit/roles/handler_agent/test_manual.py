@@ -41,9 +41,8 @@ def test_given_nothing_announced_when_it_is_drained_by_hand_then_it_is_out_at_on
     assert rehearsal.steps("drain") == DRAINED
     assert rehearsal.steps("shutdown") == []
     assert rehearsal.approvals == []
-    assert rehearsal.agent is not None
-    assert rehearsal.agent.status()["drained_by_hand"] == {"since": "2026-01-01T00:00:02Z", "drain": "succeeded"}
-    assert rehearsal.agent.status()["events"] == []
+    assert rehearsal.status()["drained_by_hand"] == {"since": "2026-01-01T00:00:02Z", "drain": "succeeded"}
+    assert rehearsal.status()["events"] == []
 
 
 def test_given_a_drain_by_hand_when_it_is_asked_for_again_then_nothing_runs_twice() -> None:
@@ -206,8 +205,7 @@ def test_given_a_hold_when_an_event_is_ready_then_it_is_approved_only_after_the_
     assert rehearsal.ask("hold") == "nothing is approved until it is released"
     rehearsal.run_until(100.0)
     assert rehearsal.steps("shutdown") == ["stop"]
-    assert rehearsal.agent is not None
-    (event,) = rehearsal.agent.status()["events"]
+    (event,) = rehearsal.status()["events"]
     assert (event["ready"], event["willing"], event["withheld"]) == (True, False, "held by hand until it is released")
     rehearsal.ask("release")
     rehearsal.run_until(104.0)

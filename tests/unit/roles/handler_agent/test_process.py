@@ -38,13 +38,6 @@ from foghorn_core.scheduled_events.event import Event
 NOBODY = "http://127.0.0.1:9"
 
 
-@pytest.fixture
-def signals() -> Generator[Signals, None, None]:
-    one = Signals()
-    yield one
-    one.close()
-
-
 def content(directory: Path, **more: Any) -> Dict[str, Any]:
     chosen: Dict[str, Any] = {
         "imds": {"endpoint": NOBODY, "first_timeout": 0.1},

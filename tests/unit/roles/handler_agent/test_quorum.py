@@ -114,7 +114,7 @@ def test_given_members_that_cannot_be_asked_at_all_when_ready_then_it_is_logged_
     machine._ask_members = fail  # type: ignore[assignment, method-assign]
     tick_all([machine], 50)
     assert machine.approvals == []
-    assert any("the other members could not be asked" in message for _priority, message in machine.log)
+    assert machine.messages("the other members could not be asked")
 
 
 def with_approval(machine: Rehearsal, approve: str) -> None:
@@ -151,8 +151,7 @@ def test_given_a_member_that_reports_invented_events_then_they_are_not_remembere
 
     fleet[0]._ask_members = with_lies  # type: ignore[method-assign]
     tick_all(fleet, 20)
-    agent = fleet[0].agent
-    assert agent is not None
+    agent = fleet[0].running
     assert set(agent._members.statuses) == {"e-1"}
     assert set(agent._members.statuses["e-1"]) == {name_key("web_1"), name_key("web_2")}
 
@@ -185,13 +184,8 @@ def test_given_an_event_of_its_own_when_the_plan_is_quorum_then_nobody_else_is_a
 
 
 def waits(machine: Rehearsal) -> Dict[str, str]:
-    assert machine.agent is not None
-    events = machine.agent.status()["events"]
+    events = machine.status()["events"]
     return {one["vm_name"]: one["reason"] for event in events for one in event["waiting_for"]}
-
-
-def waiting_lines(machine: Rehearsal) -> List[str]:
-    return [message for _priority, message in machine.log if message.startswith("waiting for ")]
 
 
 def test_given_members_of_every_kind_when_an_event_waits_for_them_then_status_log_and_metrics_say_why() -> None:
@@ -207,9 +201,8 @@ def test_given_members_of_every_kind_when_an_event_waits_for_them_then_status_lo
         "web_4": "not configured",
     }
     line = "waiting for web_1 (not willing), web_2 (not ready), web_3 (unreachable), web_4 (not configured)"
-    assert waiting_lines(fleet[0])[-1] == line
-    assert fleet[0].agent is not None
-    metrics = (fleet[0].agent.respond("/metrics") or (0, "", b""))[2].decode()
+    assert fleet[0].messages("waiting for ")[-1] == line
+    metrics = fleet[0].answer("/metrics")[1]
     assert 'foghorn_waiting_for_member{event_id="E-1",member="web_3",reason="unreachable"} 1.0' in metrics
     assert 'foghorn_member_errors_total{reason="unreachable"}' in metrics
 
@@ -241,14 +234,14 @@ def test_given_a_member_that_comes_and_goes_when_it_is_waited_for_then_the_log_i
     for second in range(150):
         fleet[2].is_unreachable = second % 4 < 2
         tick_all(fleet)
-    assert 1 <= len(waiting_lines(fleet[0])) <= 15
+    assert 1 <= len(fleet[0].messages("waiting for ")) <= 15
 
 
 def test_given_an_event_of_this_machine_alone_when_described_then_it_waits_for_nobody() -> None:
     fleet = fleet_of(NAMES, [shared(resources=("web_0",))])
     tick_all(fleet, 10)
     assert waits(fleet[0]) == {}
-    assert waiting_lines(fleet[0]) == []
+    assert fleet[0].messages("waiting for ") == []
 
 
 def test_given_a_member_that_was_ready_when_another_machine_answers_at_its_address_then_it_is_no_longer_ready() -> None:

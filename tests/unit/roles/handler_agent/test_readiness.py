@@ -197,33 +197,31 @@ def test_given_an_application_that_died_when_the_agent_is_asked_then_every_answe
     checks = [{"tcp": application.port, "name": "database", "failures": 1, "interval": 1}]
     machine = Rehearsal(settings={"ready_checks": checks})
     machine.tick()
-    agent = machine.agent
-    assert agent is not None
 
     def probe() -> int:
         time.sleep(0.005)
         machine.tick()
-        return (agent.respond("/readyz") or (0,))[0]
+        return machine.answer("/readyz")[0]
 
     try:
         wait_until(lambda: probe() == 200)
-        assert agent.status()["in_rotation"] is True
+        assert machine.status()["in_rotation"] is True
         application.close()
         # At the moment of its death a connection may also be reset.
-        wait_until(lambda: probe() == 503 and agent.status()["checks"][0]["detail"] == "refused")
-        assert agent.respond("/readyz") == (503, "text/plain; charset=utf-8", b"not ready: database\n")
-        assert (agent.respond("/healthz") or (0,))[0] == 200
-        assert agent.status()["in_rotation"] is False
-        assert b'foghorn_check_ready{check="database"} 0.0' in (agent.respond("/metrics") or (0, "", b""))[2]
+        wait_until(lambda: probe() == 503 and machine.status()["checks"][0]["detail"] == "refused")
+        assert machine.answer("/readyz") == (503, "not ready: database\n")
+        assert machine.answer("/healthz")[0] == 200
+        assert machine.status()["in_rotation"] is False
+        assert 'foghorn_check_ready{check="database"} 0.0' in machine.answer("/metrics")[1]
     finally:
-        agent.stop()
+        machine.running.stop()
 
 
 def test_given_a_machine_that_is_out_for_long_when_ten_minutes_are_over_then_it_is_warned_of_repairs_once() -> None:
     machine = Rehearsal([Life("Reboot", notice=1800.0)], policy=UNAPPROVED)
 
     def warnings() -> List[str]:
-        return [message for _priority, message in machine.log if "automatic instance repairs" in message]
+        return machine.messages("automatic instance repairs")
 
     machine.run_until(595.0)
     assert warnings() == []

@@ -83,6 +83,12 @@ def outcome_of(running: Running) -> StepOutcome:
     return found
 
 
+def at_once(running: Running) -> StepOutcome:
+    outcome = running.poll()
+    assert outcome is not None
+    return outcome
+
+
 Start = Callable[..., Running]
 Said = List[Tuple[str, str]]
 
@@ -186,8 +192,7 @@ def test_given_a_dry_run_when_steps_are_started_then_each_says_what_it_would_do_
     ]
     for step, words in steps:
         running = dry(tmp_path, step, said)
-        outcome = running.poll()
-        assert outcome is not None
+        outcome = at_once(running)
         assert outcome.succeeded
         assert running.poll() is outcome
         assert said.pop() == ("", words)
@@ -204,8 +209,7 @@ def test_given_a_dry_run_when_a_step_could_not_be_run_then_it_fails_as_it_would(
     (tmp_path / "drain" / "10-lb").chmod(0o644)
     reasons = []
     for step in (command(str(script)), Step(HOOKS, "hooks", 60.0)):
-        outcome = dry(tmp_path, step, said).poll()
-        assert outcome is not None
+        outcome = at_once(dry(tmp_path, step, said))
         assert not outcome.succeeded
         assert said.pop() == ("", outcome.reason)
         reasons.append(outcome.reason)
@@ -217,8 +221,7 @@ def test_given_a_dry_run_when_it_pauses_then_it_takes_the_time_that_is_known(sai
     running = dry(tmp_path, Step(PAUSE, "pause", 60.0), said, clock)
     assert running.poll() is None
     clock.advance(60.0)
-    outcome = running.poll()
-    assert outcome is not None
+    outcome = at_once(running)
     assert outcome.succeeded
 
 
@@ -338,8 +341,7 @@ def test_given_a_command_that_takes_too_long_when_polled_then_the_reason_says_wh
 def test_given_no_time_at_all_when_started_then_nothing_runs(start: Start, tmp_path: Path) -> None:
     running = start(command("/usr/bin/touch", str(tmp_path / "ran")), seconds=0.0, is_cut=True)
     assert running.fileno == -1
-    outcome = running.poll()
-    assert outcome is not None
+    outcome = at_once(running)
     assert outcome[:2] == (False, CUT_OFF)
     assert not (tmp_path / "ran").exists()
 
@@ -362,8 +364,7 @@ HOOK_STEP = Step(HOOKS, "hooks", 60.0)
 
 
 def test_given_no_hooks_when_started_then_it_succeeds_at_once(start: Start) -> None:
-    outcome = start(HOOK_STEP).poll()
-    assert outcome is not None
+    outcome = at_once(start(HOOK_STEP))
     assert outcome.succeeded
 
 
@@ -489,8 +490,7 @@ def test_given_hooks_when_they_are_ended_then_no_other_begins(start: Start, tmp_
 def test_given_hooks_that_others_can_write_when_started_then_none_runs(start: Start, tmp_path: Path) -> None:
     hook(tmp_path, "10-a", "touch %s/ran" % tmp_path)
     (tmp_path / "drain" / "10-a").chmod(0o777)
-    outcome = start(HOOK_STEP).poll()
-    assert outcome is not None
+    outcome = at_once(start(HOOK_STEP))
     assert not outcome.succeeded
     assert "others than root can write" in outcome.reason
     assert not (tmp_path / "ran").exists()
@@ -506,8 +506,7 @@ def test_given_a_pause_when_its_time_is_over_then_it_has_succeeded(start: Start)
     clock.advance(11.9)
     assert running.poll() is None
     clock.advance(0.2)
-    outcome = running.poll()
-    assert outcome is not None
+    outcome = at_once(running)
     assert (outcome.succeeded, round(outcome.seconds, 1)) == (True, 12.1)
     assert running.poll() is outcome
 
@@ -517,16 +516,14 @@ def test_given_a_pause_when_it_is_cut_short_then_it_is_no_success(start: Start) 
     running = start(Step(PAUSE, "pause", 12.0), clock=clock, seconds=12.0)
     running.shorten(5.0)
     clock.advance(5.0)
-    outcome = running.poll()
-    assert outcome is not None
+    outcome = at_once(running)
     assert (outcome.succeeded, outcome.reason, outcome.cut_off) == (False, CUT_OFF, True)
 
 
 def test_given_a_pause_when_it_is_ended_then_it_has_failed(start: Start) -> None:
     running = start(Step(PAUSE, "pause", 12.0))
     running.end("taken over")
-    outcome = running.poll()
-    assert outcome is not None
+    outcome = at_once(running)
     assert outcome[:2] == (False, "taken over")
 
 
@@ -559,8 +556,7 @@ def test_given_connections_when_the_last_one_ends_then_the_wait_does(start: Star
     assert running.poll() is None
     assert counted["asked"] == 1
     clock.advance(0.5)
-    outcome = running.poll()
-    assert outcome is not None
+    outcome = at_once(running)
     assert outcome[:2] == (True, "")
 
 
@@ -570,9 +566,8 @@ def test_given_connections_that_stay_when_the_time_is_over_then_the_wait_has_suc
     clock = Clock()
     running = start(WAIT, clock=clock)
     clock.advance(60.0)
-    outcome: Optional[StepOutcome] = running.poll()
+    outcome = at_once(running)
     assert counted["asked"] == 1
-    assert outcome is not None
     assert (outcome.succeeded, outcome.output) == (True, "2 connections were left")
 
 
@@ -582,9 +577,8 @@ def test_given_connections_that_stay_when_the_deadline_cuts_the_wait_short_then_
     clock = Clock()
     running = start(WAIT, clock=clock, seconds=20.0, is_cut=True)
     clock.advance(20.0)
-    outcome: Optional[StepOutcome] = running.poll()
+    outcome = at_once(running)
     assert counted["asked"] == 1
-    assert outcome is not None
     assert (outcome.succeeded, outcome.cut_off) == (False, True)
     assert outcome.reason == CUT_OFF + " with 2 connections left"
 
@@ -594,8 +588,7 @@ def test_given_connections_that_cannot_be_counted_when_polled_then_the_step_has_
     error: Exception, start: Start, counted: Dict[str, Any]
 ) -> None:
     counted["left"] = error
-    outcome = start(WAIT).poll()
-    assert outcome is not None
+    outcome = at_once(start(WAIT))
     assert outcome[:2] == (False, "connections cannot be counted: %s" % error)
 
 

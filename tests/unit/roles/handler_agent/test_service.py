@@ -19,7 +19,7 @@ import pytest
 from edge_helpers import Heard, HttpServer
 from foghorn_agent import service as module
 from foghorn_agent.platform import program as own_program
-from real_agent import RealAgent, build, wait_for
+from real_agent import RealAgent, wait_for
 
 if sys.version_info < (3, 9):
     pytest.skip("the simulator needs Python 3.9", allow_module_level=True)
@@ -41,11 +41,6 @@ class Receiver(HttpServer):
     def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
         self.heard.append((heard.headers["content-type"], json.loads(heard.body.decode("utf-8"))))
         return 204, {}, b""
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("program") / "foghorn-agent")
 
 
 @pytest.fixture

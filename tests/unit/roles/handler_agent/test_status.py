@@ -5,7 +5,6 @@
 Runs on Python 3.6 and later.
 """
 
-import json
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict
 
@@ -26,12 +25,6 @@ def done(stage: str) -> Progress:
     return Progress(SUCCEEDED, tuple(key for key, _step in keyed(RULES[0].plan.steps(stage))))
 
 
-def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
-    assert rehearsal.agent is not None
-    status: Dict[str, Any] = json.loads(json.dumps(rehearsal.agent.status()))
-    return status
-
-
 def test_given_an_agent_that_knows_nothing_when_described_then_it_says_so() -> None:
     status = describe(State(), (), None, Health(running_since=NOW.timestamp()), NOW)
     assert status["vm_name"] is None
@@ -45,7 +38,7 @@ def test_given_an_agent_that_knows_nothing_when_described_then_it_says_so() -> N
 def test_given_a_drain_when_described_then_the_event_its_phase_and_its_step_are_there() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0, resources=(VM_NAME, "web_1"))])
     rehearsal.run_until(4.0)
-    status = status_of(rehearsal)
+    status = rehearsal.status()
     assert status["in_rotation"] is False
     assert status["step"] == {"event_id": "E-1", "stage": "drain", "name": "deregister", "seconds": 60.0}
     event = status["events"][0]
@@ -67,7 +60,7 @@ def test_given_a_step_that_fails_when_asked_then_status_and_health_name_it_its_e
     rehearsal.step_seconds["deregister"] = 0.0
     rehearsal.run_until(7.0)
     # At 3, 4 and 6, and so again at 10.
-    assert status_of(rehearsal)["failing"] == [
+    assert rehearsal.status()["failing"] == [
         {
             "event_id": "E-1",
             "stage": "drain",
@@ -78,24 +71,20 @@ def test_given_a_step_that_fails_when_asked_then_status_and_health_name_it_its_e
         }
     ]
     line = "drain: deregister: exit status 1; is tried again at 2026-01-01T00:00:10Z"
-    assert "failed  %s  E-1\n" % line in as_table(status_of(rehearsal))
-    assert rehearsal.agent is not None
-    health = rehearsal.agent.respond("/healthz")
-    assert health == (200, "text/plain; charset=utf-8", b"running\nstep: %s\n" % line.encode("ascii"))
+    assert "failed  %s  E-1\n" % line in as_table(rehearsal.status())
+    assert rehearsal.answer("/healthz") == (200, "running\nstep: %s\n" % line)
     rehearsal.failing = set()
     rehearsal.run_until(12.0)
-    assert status_of(rehearsal)["failing"] == []
+    assert rehearsal.status()["failing"] == []
 
 
 def test_given_a_step_that_is_just_tried_again_when_asked_then_there_is_no_next_try_yet() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
     rehearsal.failing = {"deregister"}
     rehearsal.run_until(8.0)
-    (failing,) = status_of(rehearsal)["failing"]
+    (failing,) = rehearsal.status()["failing"]
     assert (failing["is_tried_again"], failing["next_try"]) == (True, None)
-    assert "failed  drain: deregister: exit status 1; is just being tried again  E-1\n" in as_table(
-        status_of(rehearsal)
-    )
+    assert "failed  drain: deregister: exit status 1; is just being tried again  E-1\n" in as_table(rehearsal.status())
 
 
 def test_given_a_step_that_has_finally_failed_when_asked_then_it_is_named_until_the_machine_is_restored() -> None:
@@ -105,18 +94,18 @@ def test_given_a_step_that_has_finally_failed_when_asked_then_it_is_named_until_
     rehearsal.run_until(68.0)
     rehearsal.kill()
     rehearsal.run_until(71.0)
-    (failing,) = status_of(rehearsal)["failing"]
+    (failing,) = rehearsal.status()["failing"]
     assert (failing["stage"], failing["name"], failing["is_tried_again"]) == ("drain", "wait", False)
-    assert "failed  drain: wait: exit status 1; is not tried again  E-1\n" in as_table(status_of(rehearsal))
+    assert "failed  drain: wait: exit status 1; is not tried again  E-1\n" in as_table(rehearsal.status())
     rehearsal.run()
-    assert status_of(rehearsal)["failing"] == []
+    assert rehearsal.status()["failing"] == []
 
 
 def test_given_a_restore_that_fails_when_asked_then_that_is_named_too() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=20.0, linger=5.0)])
     rehearsal.failing = {"register"}
     rehearsal.run_until(60.0)
-    (failing,) = status_of(rehearsal)["failing"]
+    (failing,) = rehearsal.status()["failing"]
     assert (failing["stage"], failing["name"], failing["is_tried_again"]) == ("restore", "register", True)
 
 
@@ -126,9 +115,9 @@ def test_given_an_event_that_is_over_when_its_step_waits_to_be_tried_again_then_
     rehearsal.step_seconds["deregister"] = 0.0
     rehearsal.step_seconds["start"] = 100.0
     rehearsal.run_until(22.0)
-    assert len(status_of(rehearsal)["failing"]) == 1
+    assert len(rehearsal.status()["failing"]) == 1
     rehearsal.run_until(25.0)
-    assert status_of(rehearsal)["failing"] == []
+    assert rehearsal.status()["failing"] == []
 
 
 @pytest.mark.parametrize(
@@ -155,9 +144,9 @@ def test_given_an_event_when_asked_for_its_phase_then_it_is_named(change: Dict[s
 def test_given_an_event_without_a_plan_when_asked_for_its_phase_then_it_is_ignored() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy={"approve": "never", "name": "nothing"})
     rehearsal.run_until(5.0)
-    event = status_of(rehearsal)["events"][0]
+    event = rehearsal.status()["events"][0]
     assert (event["rule"], event["phase"]) == ("nothing", "ignored")
-    assert status_of(rehearsal)["in_rotation"] is True
+    assert rehearsal.status()["in_rotation"] is True
 
 
 def test_given_a_problem_when_written_as_a_table_then_it_is_there() -> None:
@@ -203,8 +192,8 @@ def test_given_an_event_when_written_as_a_table_then_it_says_when_it_starts_and_
 def test_given_a_machine_that_was_ready_when_it_has_booted_then_its_status_says_that_it_is_not() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(20.0)
-    assert status_of(rehearsal)["events"][0]["ready"] is True
+    assert rehearsal.status()["events"][0]["ready"] is True
     rehearsal.silent = True
     rehearsal.reboot(1.0)
     rehearsal.run_until(25.0)
-    assert status_of(rehearsal)["events"][0]["ready"] is False
+    assert rehearsal.status()["events"][0]["ready"] is False

@@ -56,8 +56,7 @@ def test_given_a_unit_that_always_runs_again_then_its_event_is_not_approved_unti
     rehearsal.run_until(140.0)
 
     assert rehearsal.approvals == []
-    assert rehearsal.agent is not None
-    (event,) = rehearsal.agent.status()["events"]
+    (event,) = rehearsal.status()["events"]
     assert "runs again, although it was stopped twice" in event["withheld"]
     assert event["willing"] is False
     assert rehearsal.steps("shutdown").count("stop") == 2

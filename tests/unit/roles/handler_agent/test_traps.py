@@ -267,9 +267,8 @@ def test_trap_9_given_the_defaults_when_the_first_answer_is_awaited_then_for_as_
 def test_trap_10_given_any_request_when_it_is_answered_then_the_agent_has_done_nothing(path: str) -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=dict(POLICY, drain=[], shutdown=[]))
     rehearsal.run_until(2.0)
-    assert rehearsal.agent is not None
-    state, records = rehearsal.agent.state, list(rehearsal.history)
-    rehearsal.agent.respond(path)
-    assert rehearsal.agent.state is state
+    state, records = rehearsal.running.state, list(rehearsal.history)
+    rehearsal.running.respond(path)
+    assert rehearsal.running.state is state
     assert rehearsal.history == records
     assert rehearsal.steps() == []

@@ -28,11 +28,10 @@ LONG = Life("Reboot", notice=100.0, linger=20.0)
 def reloaded(rehearsal: Rehearsal, policies: List[Dict[str, Any]], is_killed: bool) -> Rehearsal:
     """Another configuration, by a reload or by a restart."""
     rehearsal.config = parse_config({"policies": policies, "quorum": QUORUM})
-    assert rehearsal.agent is not None
     if is_killed:
         rehearsal.kill()
     else:
-        rehearsal.agent.use(rehearsal.config)
+        rehearsal.running.use(rehearsal.config)
     return rehearsal
 
 

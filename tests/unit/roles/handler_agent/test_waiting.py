@@ -25,13 +25,6 @@ from foghorn_agent.platform.posix.wakeups import Signals
 
 
 @pytest.fixture
-def signals() -> Generator[Signals, None, None]:
-    one = Signals()
-    yield one
-    one.close()
-
-
-@pytest.fixture
 def held() -> Generator[socket.socket, None, None]:
     """A socket that the service manager holds."""
     with socket.socket() as one:

@@ -8,18 +8,10 @@ Runs on Python 3.6 and later.
 import os
 import select
 import signal
-from typing import Generator
 
 import pytest
 from edge_helpers import PATIENCE
 from foghorn_agent.platform.posix.wakeups import Signals
-
-
-@pytest.fixture
-def signals() -> Generator[Signals, None, None]:
-    one = Signals()
-    yield one
-    one.close()
 
 
 def is_readable(signals: Signals, patience: float = PATIENCE) -> bool:
