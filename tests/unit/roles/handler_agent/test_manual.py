@@ -226,26 +226,6 @@ def test_given_a_hold_for_a_time_when_that_has_passed_then_it_is_approved() -> N
     ]
 
 
-def test_given_a_hold_when_an_event_has_days_of_notice_then_its_drain_waits_for_its_last_minutes() -> None:
-    rehearsal = rehearsal_of(Life("Redeploy", notice=1500.0))
-    rehearsal.ask("hold")
-    rehearsal.run_until(1200.0)
-    assert not rehearsal.state.is_out
-    rehearsal.run_until(1210.0)
-    assert rehearsal.state.is_out
-
-
-def test_given_a_hold_when_the_agent_restarts_then_it_still_applies() -> None:
-    rehearsal = rehearsal_of(Life("Reboot", notice=280.0))
-    rehearsal.longest_journal = 3
-    rehearsal.ask("hold")
-    rehearsal.run_until(30.0)
-    rehearsal.kill()
-    rehearsal.run_until(100.0)
-    assert rehearsal.approvals == []
-    assert rehearsal.state.hold is not None
-
-
 def test_given_an_approval_that_was_sent_when_it_is_held_then_the_answer_says_that_it_is_too_late() -> None:
     rehearsal = rehearsal_of(Life("Reboot", notice=600.0))
     rehearsal.refusing = True

@@ -31,15 +31,6 @@ def test_given_a_shared_event_when_all_are_ready_then_the_first_named_approves_a
     assert [machine.restored for machine in fleet] == [1, 1, 1]
 
 
-def test_given_a_member_that_is_slow_when_the_others_are_ready_then_it_is_waited_for() -> None:
-    fleet = fleet_of(NAMES, [shared()])
-    fleet[2].step_seconds["stop"] = 50.0
-    tick_all(fleet, 50)
-    assert approvers(fleet) == []
-    tick_all(fleet, 20)
-    assert approvers(fleet) == ["web_0"]
-
-
 def test_given_a_leader_that_falls_silent_after_it_was_ready_when_it_was_waited_for_then_the_next_approves() -> None:
     fleet = fleet_of(NAMES, [shared()], SILENT_AFTER)
     # Else the leader would approve before it falls silent.
@@ -51,35 +42,6 @@ def test_given_a_leader_that_falls_silent_after_it_was_ready_when_it_was_waited_
     assert not approvers(fleet)
     tick_all(fleet, 6)
     assert approvers(fleet) == ["web_1"]
-
-
-def test_given_a_leader_that_was_never_ready_when_it_falls_silent_then_nobody_approves() -> None:
-    fleet = fleet_of(NAMES, [shared(notice=200.0)])
-    fleet[0].step_seconds["stop"] = 50.0
-    tick_all(fleet, 20)
-    fleet[0].is_unreachable = True
-    # It does not hear either that the others are.
-    fleet[0].lost_answers = 1000
-    tick_all(fleet, 150)
-    assert approvers(fleet) == []
-
-
-def test_given_a_member_that_cannot_be_reached_when_the_others_are_ready_then_the_event_begins_by_the_clock() -> None:
-    fleet = fleet_of(NAMES, [shared(notice=120.0)])
-    fleet[2].is_unreachable = True
-    tick_all(fleet, 200)
-    assert approvers(fleet) == []
-    happening = fleet[0].happenings[0]
-    assert happening.started is not None
-    assert happening.announced is not None
-    assert happening.started - happening.announced >= 120.0
-
-
-def test_given_a_member_whose_drain_failed_when_the_others_are_ready_then_nobody_approves() -> None:
-    fleet = fleet_of(NAMES, [shared(notice=100.0)])
-    fleet[1].failing = {"wait"}
-    tick_all(fleet, 95)
-    assert approvers(fleet) == []
 
 
 def test_given_a_member_that_was_ready_when_it_answers_without_the_event_then_it_is_not_ready_any_more() -> None:
@@ -120,21 +82,6 @@ def test_given_members_that_cannot_be_asked_at_all_when_ready_then_it_is_logged_
 def with_approval(machine: Rehearsal, approve: str) -> None:
     rule = machine.config.rules[0]
     machine.config = machine.config._replace(rules=(rule._replace(plan=rule.plan._replace(approve=approve)),))
-
-
-@pytest.mark.parametrize("name", [0, 1])
-def test_given_a_member_that_must_not_be_approved_when_all_are_ready_then_nobody_approves_for_it(name: int) -> None:
-    fleet = fleet_of(NAMES, [shared(notice=100.0)])
-    with_approval(fleet[name], "never")
-    tick_all(fleet, 95)
-    assert approvers(fleet) == []
-
-
-def test_given_a_leader_that_approves_its_own_events_only_when_all_are_ready_then_the_next_approves() -> None:
-    fleet = fleet_of(NAMES, [shared(notice=100.0)])
-    with_approval(fleet[0], "when_ready")
-    tick_all(fleet, 60)
-    assert approvers(fleet) == ["web_1"]
 
 
 def test_given_a_member_that_reports_invented_events_then_they_are_not_remembered() -> None:
@@ -235,13 +182,6 @@ def test_given_a_member_that_comes_and_goes_when_it_is_waited_for_then_the_log_i
         fleet[2].is_unreachable = second % 4 < 2
         tick_all(fleet)
     assert 1 <= len(fleet[0].messages("waiting for ")) <= 15
-
-
-def test_given_an_event_of_this_machine_alone_when_described_then_it_waits_for_nobody() -> None:
-    fleet = fleet_of(NAMES, [shared(resources=("web_0",))])
-    tick_all(fleet, 10)
-    assert waits(fleet[0]) == {}
-    assert fleet[0].messages("waiting for ") == []
 
 
 def test_given_a_member_that_was_ready_when_another_machine_answers_at_its_address_then_it_is_no_longer_ready() -> None:
