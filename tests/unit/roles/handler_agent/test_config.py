@@ -249,7 +249,6 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ([], "configuration: expected an object, got []"),
         ({"imds": 3}, "imds: expected an object, got 3"),
         ({"imds": {"endpoint": "https://x"}}, 'imds.endpoint: expected http://HOST[:PORT], got "https://x"'),
-        ({"imds": {"endpoint": 5}}, "imds.endpoint: expected http://HOST[:PORT], got 5"),
         ({"imds": {"endpoint": "http://x/metadata"}}, "imds.endpoint: expected http://HOST[:PORT], got"),
         ({"imds": {"api_version": "latest"}}, 'imds.api_version: expected a date like 2020-07-01, got "latest"'),
         ({"imds": {"vm_name": " "}}, 'imds.vm_name: expected text, got " "'),
@@ -258,10 +257,8 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ({"imds": {"timeout": True}}, "imds.timeout: expected seconds from 5 to 86400, got true"),
         ({"imds": {"timeout": "soon"}}, 'imds.timeout: expected seconds from 5 to 86400, got "soon"'),
         ({"margin": float("nan")}, "margin: expected seconds from 0 to 86400, got NaN"),
-        ({"margin": float("inf")}, "margin: expected seconds from 0 to 86400, got Infinity"),
         ({"margin": -1}, "margin: expected seconds from 0 to 86400, got -1"),
         ({"listen": {}}, "listen: expected a list, got {}"),
-        ({"listen": [5]}, "listen[0]: expected an object, got 5"),
         ({"listen": [{"address": "localhost"}]}, 'listen[0].address: expected an IP address, got "localhost"'),
         ({"listen": [{"port": 65536}]}, "listen[0].port: expected a port from 0 to 65535, got 65536"),
         ({"listen": [{"port": True}]}, "listen[0].port: expected a port from 0 to 65535, got true"),
@@ -269,9 +266,7 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ({"state_directory": "/a\0b"}, 'state_directory: expected an absolute path, got "/a\\u0000b"'),
         ({"policies": [{}, 5]}, "policies[1]: expected an object, got 5"),
         (policy(approve="always"), 'policies[0].approve: expected one of never, when_ready, quorum, got "always"'),
-        (policy(approve=[]), "policies[0].approve: expected one of never, when_ready, quorum, got []"),
         (policy(on_failure="retry"), 'policies[0].on_failure: expected one of stop, finish, ignore, got "retry"'),
-        (policy(drain={}), "policies[0].drain: expected a list, got {}"),
         (
             policy(match={"event_types": 5}),
             "policies[0].match.event_types: expected a list of texts, at least one, got 5",
@@ -286,10 +281,6 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ),
         (policy(match={"shared": 2}), "policies[0].match.shared: expected true or false, got 2"),
         (
-            policy(match={"longer_than": []}),
-            "policies[0].match.longer_than: expected seconds from 0 to 2592000, got []",
-        ),
-        (
             step(),
             "policies[0].drain[0]: expected " + ONE_KIND + ", got none of them",
         ),
@@ -301,10 +292,6 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         (
             step(command="rm -rf /"),
             "policies[0].drain[0].command: expected " + COMMAND_LINE + ", got a text",
-        ),
-        (
-            step(command=[]),
-            "policies[0].drain[0].command: expected " + COMMAND_LINE + ", got a list",
         ),
         (
             step(command=["sh"]),
@@ -332,7 +319,6 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         (step(pause=0), "policies[0].drain[0].pause: expected seconds from 0.001 to 86400, got 0"),
         (step(pause=1, timeout=0), "policies[0].drain[0].timeout: expected seconds from 0.001 to 86400, got 0"),
         ({"allow_from": ["10.0.0.1/8"]}, "allow_from: expected a list of IP addresses or networks, got ["),
-        ({"metrics_from": "10.0.0.9"}, "metrics_from: expected a list of IP addresses or networks, got "),
         ({"ready_checks": [{}]}, "ready_checks[0]: expected exactly one of http, tcp, command, got none of them"),
         ({"ready_checks": [{"http": "http://x", "tcp": 1}]}, "ready_checks[0]: expected exactly one of http, tcp, "),
         ({"ready_checks": [{"http": "https://x"}]}, "ready_checks[0].http: expected http://HOST[:PORT][/PATH], got "),
@@ -347,9 +333,7 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ({"quorum": {"url": "http://{name}"}}, "quorum: has members and needs secret_file"),
         ({"quorum": {"members": {"a": "http://a"}}}, "quorum: has members and needs secret_file"),
         (quorum(members={"a": "b"}), 'quorum.members.a: expected http://HOST[:PORT][/PATH], got "b"'),
-        (quorum(members={"a": None}), "quorum.members.a: expected http://HOST[:PORT][/PATH], got null"),
         ({"quorum": {"interval": 0.1}}, "quorum.interval: expected seconds from 0.5 to 86400, got 0.1"),
-        ({"webhooks": [{}]}, "webhooks[0].url: expected an http:// or https:// URL, got null"),
         ({"webhooks": [{"url": 1}]}, "webhooks[0].url: expected an http:// or https:// URL, got null"),
         ({"webhooks": [{"url": "ftp://x"}]}, "webhooks[0].url: must have the form https://HOST[:PORT]/PATH"),
         (
@@ -628,7 +612,7 @@ def test_given_a_file_that_is_no_configuration_when_loaded_then_the_error_says_w
     assert complaint(file).startswith(expected)
 
 
-@pytest.mark.parametrize("depth", [100, 500, 900, 990])
+@pytest.mark.parametrize("depth", [100, 990])
 def test_given_a_value_that_is_nested_deeply_when_it_is_wrong_then_it_is_a_mistake_anyway(
     depth: int, file: Path
 ) -> None:

@@ -3,12 +3,10 @@
 """Does it answer everyone, and block on no one? With real sockets, and a clock set by hand."""
 
 import errno
-import http.client
 import os
 import re
 import selectors
 import socket
-import threading
 import time
 from pathlib import Path
 from typing import Any, Generator, List, Optional, Tuple
@@ -232,25 +230,6 @@ def test_given_ipv6_when_asked_then_it_answers(clock: Clock) -> None:
     loop = Loop(clock, "::1")
     assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
     loop.close()
-
-
-def test_given_an_ordinary_client_when_it_asks_again_and_again_then_it_is_served(loop: Loop) -> None:
-    statuses: List[int] = []
-
-    def ask() -> None:
-        connection = http.client.HTTPConnection(*loop.address, timeout=PATIENCE)
-        for _unused in range(5):
-            connection.request("GET", "/readyz")
-            response = connection.getresponse()
-            response.read()
-            statuses.append(response.status)
-        connection.close()
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    while thread.is_alive():
-        loop.turn(0.01)
-    assert statuses == [503] * 5
 
 
 # --- hostile and slow clients

@@ -178,7 +178,7 @@ def test_given_any_fault_at_any_stage_when_it_is_over_then_every_promise_was_kep
 
 
 @pytest.mark.parametrize("is_applied", [False, True], ids=["unheard", "heard"])
-@pytest.mark.parametrize("name", sorted(set(FAULTS) - {"slow", "truncate"}))
+@pytest.mark.parametrize("name", ["400", "503", "an error as an answer", "garbage", "reset", "silence"])
 def test_given_a_failing_approval_when_azure_received_it_or_not_then_the_event_is_approved_and_handled_once(
     name: str, is_applied: bool, reality: Reality
 ) -> None:

@@ -16,10 +16,7 @@ from typing import Any, Dict, List
 
 import pytest
 from edge_helpers import PATIENCE, environment_of_agent
-from foghorn_agent.decide.state import replay, summarise
-from foghorn_agent.io import journal as module
 from foghorn_agent.io.journal import FILE_NAME, LOCK_FILE_NAME, PREVIOUS_FILE_NAME, Journal, JournalError, read_history
-from rehearsal import Life, Rehearsal
 
 RECORDS: List[Dict[str, Any]] = [{"kind": "a", "text": "ä\n\0"}, {"kind": "b", "number": 1.5}, {"kind": "c", "x": None}]
 SUMMARY = [{"kind": "summary"}]
@@ -140,18 +137,6 @@ def test_given_no_directory_when_opened_then_its_own_is_private_and_those_above_
     assert modes == [0o755, 0o700]
 
 
-def test_given_any_prefix_of_a_real_life_when_replayed_then_it_is_a_state(tmp_path: Path) -> None:
-    journal = opened(tmp_path)
-    journal.append(*Rehearsal([Life("Reboot")]).run().history)
-    journal.close()
-    whole = (tmp_path / FILE_NAME).read_bytes()
-    states = set()
-    for length in range(len(whole) + 1):
-        records = list(module._parse_lines(whole[: module._length_of_whole_lines(whole[:length])]))
-        states.add(str(replay(records)))
-    assert len(states) > 10
-
-
 @pytest.mark.parametrize(
     "damage",
     [b"\0" * 4096, b"\0" * 100 + b"\n", b'{"kind": "b', b"\xff\xfe\n", b"[1]\n", b'"text"\n', b"\n\n", b"}\n", b"\r"],
@@ -179,14 +164,6 @@ def test_given_a_journal_in_use_when_another_opens_it_then_it_is_refused_until_i
         Journal(str(tmp_path)).open()
     journal.close()
     assert reread(tmp_path) == []
-
-
-def test_given_a_journal_that_was_condensed_when_another_opens_it_then_it_is_refused_too(tmp_path: Path) -> None:
-    journal = opened(tmp_path)
-    journal.begin_anew(SUMMARY)
-    with pytest.raises(JournalError, match="is in use"):
-        Journal(str(tmp_path)).open()
-    journal.close()
 
 
 def test_given_a_journal_that_is_condensed_when_another_opens_it_at_any_point_of_that_then_it_is_refused(
@@ -327,21 +304,6 @@ def test_given_a_journal_past_its_size_when_it_is_condensed_then_the_old_one_is_
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([FILE_NAME, PREVIOUS_FILE_NAME, LOCK_FILE_NAME])
 
 
-def test_given_ten_thousand_records_when_it_is_condensed_each_time_then_the_disk_holds_two_journals_at_most(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
-    journal = opened(tmp_path, largest_size=4000)
-    largest = 0
-    for number in range(10000):
-        journal.append({"kind": "record", "number": number})
-        if journal.is_large:
-            journal.begin_anew(SUMMARY)
-            largest = max(largest, sum(path.stat().st_size for path in tmp_path.iterdir()))
-    journal.close()
-    assert 4000 < largest < 2 * 4100
-
-
 def test_given_a_large_summary_when_a_record_follows_then_the_journal_is_not_condensed_again(
     tmp_path: Path,
 ) -> None:
@@ -412,14 +374,6 @@ def test_given_a_failure_at_any_point_when_it_is_condensed_then_no_record_is_los
     journal.begin_anew(SUMMARY)
     journal.close()
     assert reread(tmp_path) == SUMMARY
-
-
-def test_given_a_real_life_when_its_summary_is_written_then_the_same_state_is_read_again(tmp_path: Path) -> None:
-    state = replay(Rehearsal([Life("Reboot", notice=900.0)]).run_until(9.0).history)
-    journal = opened(tmp_path)
-    journal.begin_anew(summarise(state))
-    journal.close()
-    assert replay(reread(tmp_path)) == state
 
 
 # --- reading it -------------------------------------------------------------------------------------

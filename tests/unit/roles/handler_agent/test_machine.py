@@ -3,7 +3,7 @@
 """Which boot of the machine is this, and which directories were made for the service?"""
 
 from pathlib import Path
-from typing import Dict
+from typing import Dict, Optional
 
 import pytest
 from foghorn_agent.platform.posix.machine import boot_id, runtime_directory_of, state_directory_of
@@ -19,19 +19,13 @@ def test_given_the_same_boot_when_asked_twice_then_the_id_is_the_same() -> None:
     assert boot_id() == boot_id()
 
 
-def test_given_no_such_file_when_asked_then_there_is_none(tmp_path: Path) -> None:
-    assert boot_id(str(tmp_path / "absent")) is None
-
-
-def test_given_an_empty_file_when_asked_then_there_is_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [None, b"\n", b"\xff\xfe"])
+def test_given_no_such_file_or_none_with_an_id_when_asked_then_there_is_none(
+    tmp_path: Path, content: Optional[bytes]
+) -> None:
     path = tmp_path / "boot_id"
-    path.write_text("\n")
-    assert boot_id(str(path)) is None
-
-
-def test_given_something_else_than_text_when_asked_then_there_is_none(tmp_path: Path) -> None:
-    path = tmp_path / "boot_id"
-    path.write_bytes(b"\xff\xfe")
+    if content is not None:
+        path.write_bytes(content)
     assert boot_id(str(path)) is None
 
 

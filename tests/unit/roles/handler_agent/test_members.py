@@ -81,17 +81,6 @@ def test_given_a_member_below_a_path_when_asked_then_the_path_is_kept(member: Ca
     assert one.request.startswith(b"GET /agents/web_1/status HTTP/1.1\r\n")
 
 
-def test_given_an_answer_in_pieces_and_without_length_when_asked_then_it_is_read_to_its_end(
-    member: Callable[[Talk], Member],
-) -> None:
-    def talk(connection: socket.socket) -> None:
-        for piece in (b"HTTP/1.0 200 OK\r\n", b"\r\n", json.dumps(STATUS).encode()):
-            connection.sendall(piece)
-            time.sleep(0.01)
-
-    assert ask_agent(member(talk).url, PATIENCE) == STATUS
-
-
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
@@ -131,41 +120,12 @@ def test_given_a_member_that_says_nothing_when_asked_then_it_is_an_error_in_time
     hang_up.set()
 
 
-def test_given_a_member_that_sends_a_byte_now_and_then_when_asked_then_the_time_is_for_all_of_it(
-    member: Callable[[Talk], Member],
-) -> None:
-    def talk(connection: socket.socket) -> None:
-        for _unused in range(1000):
-            connection.sendall(b" ")
-            time.sleep(0.02)
-
-    began = time.monotonic()
-    with pytest.raises(MemberError, match="did not answer within"):
-        ask_agent(member(talk).url, 0.2)
-    assert time.monotonic() - began < 15
-
-
-def test_given_no_time_left_after_a_byte_when_asked_then_nothing_more_is_waited_for(
-    member: Callable[[Talk], Member],
-) -> None:
-    times = iter([0.0, 0.0, 0.0, 0.0, 10.0])
-    with pytest.raises(MemberError, match="did not answer within 5 s"):
-        ask_agent(member(saying(b"HTTP/1.1")).url, 5, clock=lambda: next(times))
-
-
 def test_given_nobody_listening_when_asked_then_the_error_says_so() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = "http://127.0.0.1:%d" % taken.getsockname()[1]
         with pytest.raises(MemberError, match=r"http://127\.0\.0\.1:\d+ cannot be reached: .*refused"):
             ask_agent(url, PATIENCE)
-
-
-def test_given_an_ipv6_member_when_nobody_listens_then_its_address_was_understood() -> None:
-    with socket.socket(socket.AF_INET6) as taken:
-        taken.bind(("::1", 0))
-        with pytest.raises(MemberError, match="refused"):
-            ask_agent("http://[::1]:%d" % taken.getsockname()[1], PATIENCE)
 
 
 def test_given_a_url_of_another_form_when_asked_then_it_is_refused() -> None:
@@ -314,7 +274,7 @@ def test_given_more_members_than_are_asked_at_once_when_some_hang_then_the_next_
     session = MembersSession()
     assert reasons(session.ask(Job(crowd.urls, 1.0, str(secret_file))))["web_1"] == "no answer"
     assert crowd.most_at_once <= 32
-    assert reasons(session.ask(Job(crowd.urls, 10.0, str(secret_file))))["web_1"] == "web_1"
+    assert reasons(session.ask(Job(crowd.urls, 3.0, str(secret_file))))["web_1"] == "web_1"
 
 
 def test_given_a_name_whose_look_up_hangs_when_asked_again_then_nobody_waits_for_it_and_it_is_not_asked_twice(
@@ -372,11 +332,8 @@ def test_given_a_system_without_threads_when_asked_then_it_is_that_members_error
         (honest("web_1", b'{"vm_name": "web_2", "events": []}'), "another machine"),
         (honest("web_1", b'{"events": []}'), "another machine"),
         (honest("web_1", b"[]"), "no agent"),
-        (honest("web_1", b"[" * 100000), "no agent"),
         (lambda _request, one: one.sendall(answer(json.dumps(STATUS).encode())), "not signed"),
-        (lambda _request, one: one.sendall(answer(b"", b"404 Not Found")), "no agent"),
         (lambda _request, one: one.sendall(b"SSH-2.0-OpenSSH_9.2\r\n"), "no agent"),
-        (lambda _request, one: one.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 200000), "no agent"),
         (lambda _request, _one: None, "unreachable"),
     ],
 )

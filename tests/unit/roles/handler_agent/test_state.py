@@ -191,14 +191,6 @@ def test_given_the_journal_of_a_version_that_knew_less_when_replayed_then_what_i
     )
 
 
-def test_given_a_field_of_a_later_version_when_a_tracked_event_is_read_then_it_is_left_out() -> None:
-    event = Event("E-1", "Reboot", "Scheduled", (VM_NAME,), START)
-    state = apply(NAMED, {"kind": "seen", "event": event_as_azure(event), "notice": 900.0, "at": 5.0})
-    records = summarise(state)
-    records[1]["of_a_later_version"] = 5
-    assert replay(records) == state
-
-
 @pytest.mark.parametrize("stage", ["drain", "restore"])
 def test_given_hooks_that_have_succeeded_when_replayed_then_they_are_known_until_their_step_has_ended(
     stage: str,

@@ -136,16 +136,6 @@ def test_given_no_such_command_when_started_then_the_outcome_says_so_at_once(sta
     assert "absent" in outcome.reason
 
 
-def test_given_a_file_that_cannot_be_executed_when_started_then_the_outcome_says_so(
-    start: Starter, tmp_path: Path
-) -> None:
-    path = tmp_path / "text"
-    path.write_text("text")
-    path.chmod(0o644)
-    outcome = outcome_of(start([str(path)]))
-    assert outcome.reason.startswith("could not be started: [Errno 13] Permission denied")
-
-
 def test_given_an_argument_that_no_command_line_can_hold_when_started_then_the_outcome_says_so(start: Starter) -> None:
     assert "null byte" in outcome_of(start(["/bin/echo", "a\0b"])).reason
 
@@ -515,14 +505,6 @@ def test_given_a_daemon_that_left_the_group_when_the_command_ends_then_it_contin
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-
-
-def test_given_many_commands_when_they_have_ended_then_no_descriptor_is_lost(start: Starter) -> None:
-    before = len(os.listdir("/proc/self/fd"))
-    for _unused in range(20):
-        outcome_of(start.shell("exit 0", stdin=b"event"))
-    outcome_of(start(["/nonexistent"]))
-    assert len(os.listdir("/proc/self/fd")) == before
 
 
 # --- hooks

@@ -279,7 +279,6 @@ def dripping() -> Generator[Callable[[bytes, bytes], str], None, None]:
     ("at_once", "drip"),
     [
         (b"HTTP/1.1 201 Created\r\nContent-Length: 1000000\r\n\r\n", b"x"),
-        (b"HTTP/1.1 201 Created\r\n\r\n", b"x"),
         (b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
         (b"HTTP/1.1 201 Created\r\nX: ", b"x"),
     ],
@@ -848,13 +847,3 @@ def test_given_requests_under_way_when_closed_then_nothing_more_is_sent(
     assert len(queue.queue) == 0
     clock.advance(100)
     assert queue.stays_idle()
-
-
-def test_given_many_requests_when_polled_then_each_poll_returns_while_the_sender_works(
-    make_queue: Callable[..., Queue],
-) -> None:
-    queue = make_queue(python("import time; time.sleep(60)"))
-    for _unused in range(50):
-        queue.queue.add(Request("http://127.0.0.1:1/", "{}"))
-        assert queue.queue.poll() == []
-    assert queue.queue.fileno() >= 0
