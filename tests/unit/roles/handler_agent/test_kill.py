@@ -151,19 +151,6 @@ def test_given_a_clock_that_was_an_hour_off_when_it_is_corrected_then_the_deadli
     assert rehearsal.approvals == []
 
 
-def test_given_the_service_was_enabled_again_when_a_known_event_is_not_listed_then_it_is_not_yet_over() -> None:
-    rehearsal = Rehearsal([Life("Reboot", linger=600.0)])
-    rehearsal.run_until(8.0)
-    rehearsal.azure.forget(200.0)
-    rehearsal.run_until(200.0)
-    assert rehearsal.azure.listed == ()
-    assert rehearsal.state.is_out
-    rehearsal.run_until(228.0)
-    assert rehearsal.azure.listed
-
-    assert not [step for step in rehearsal.steps_begun if step[1] == "restore"]
-
-
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_given_the_service_was_enabled_again_when_another_event_follows_then_the_doubt_keeps_its_full_length(
     is_killed: bool,

@@ -8,7 +8,6 @@ The simulator runs on Python 3.9 and later.
 import contextlib
 import json
 import os
-import resource
 import signal
 import sys
 import threading
@@ -127,20 +126,6 @@ def test_given_a_shared_event_when_both_machines_are_ready_then_the_first_named_
     assert event["started"] < event["not_before"]
     ready = max(agent.times("end", "stop")[0] for agent in agents)
     assert event["approvals"][0]["at"] >= ready - 0.01
-
-
-def test_given_a_restart_in_the_middle_when_it_is_back_then_it_continues_where_it_was(
-    begin: Begin, azure: Simulator
-) -> None:
-    agent = begin()
-    azure.event("Reboot", "web_0", **dict(LIFE, approval_delay=4))
-    wait_for(lambda: event_of(azure)["approvals"], [agent])
-    assert agent.end(signal.SIGKILL) == -signal.SIGKILL
-    assert agent.ask("/readyz") is None
-    agent.begin()
-    wait_for(lambda: agent.ask("/readyz") == 503, [agent])
-    wait_for(is_restored(agent), [agent])
-    assert agent.noted("begin") == ["deregister", "wait", "stop", "start", "register"]
 
 
 def test_given_a_step_under_way_when_told_to_stop_then_the_step_is_ended_and_run_again_at_the_next_start(
@@ -279,29 +264,6 @@ def is_alive(pid: int) -> bool:
 def records(agent: RealAgent, kind: str) -> List[Dict[str, Any]]:
     lines = agent.run("history", "--json").stdout.decode("ascii").splitlines()
     return [record for record in map(json.loads, lines) if record["kind"] == kind]
-
-
-def test_given_a_journal_that_cannot_be_written_when_it_can_be_again_then_the_approval_is_sent(
-    begin: Begin, azure: Simulator
-) -> None:
-    agent = begin()
-    assert agent._process is not None
-    journal = agent.directory / "state" / "journal.jsonl"
-    # As on a full disk, the kernel takes no more of it; what the steps write is shorter.
-    no_limit = resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE, (max(journal.stat().st_size, 1024), no_limit[1]))
-    azure.event("Reboot", "web_0", **dict(LIFE, notice=600))
-    wait_for(lambda: "stop" in agent.noted("end"), [agent])
-    wait_for(lambda: status(agent)["problems"]["journal"], [agent])
-    threading.Event().wait(1.0)
-    assert event_of(azure)["approvals"] == []
-    assert "nothing is approved until it can be" in agent.output.read_text()
-
-    resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE, no_limit)
-    wait_for(lambda: event_of(azure)["approvals"], [agent])
-    wait_for(is_restored(agent), [agent])
-    assert agent.noted("end") == ["deregister", "wait", "stop", "start", "register"]
-    assert [record["event"]["EventStatus"] for record in records(agent, "seen")] == ["Scheduled"]
 
 
 def processor_seconds(agent: RealAgent) -> float:

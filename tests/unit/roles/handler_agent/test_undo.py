@@ -69,9 +69,9 @@ def test_given_a_policy_without_the_unit_when_it_is_over_then_the_unit_is_starte
 
 def test_given_a_kill_at_any_point_when_the_next_start_has_no_policies_then_what_was_begun_is_undone() -> None:
     def life(kill_at: Optional[int]) -> Rehearsal:
-        one = Rehearsal([LONG], kill_at, 1.0, policy=dict(UNIT_POLICY, approve="never"))
+        one = Rehearsal([LONG._replace(notice=40.0)], kill_at, 1.0, policy=dict(UNIT_POLICY, approve="never"))
         one.longest_journal = 9
-        one.run_until(60.0)
+        one.run_until(30.0)
         if kill_at is not None:
             one.config = parse_config({"policies": [{"name": "nothing"}], "quorum": QUORUM})
             if one.agent is not None:
