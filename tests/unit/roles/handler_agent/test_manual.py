@@ -320,9 +320,3 @@ def test_given_all_of_it_when_the_journal_is_condensed_then_nothing_of_it_is_los
     )
     assert state.forgotten == ("e-1",)
     assert replay(summarise(state)) == state
-
-
-def test_given_a_journal_of_a_version_without_it_when_replayed_then_nothing_is_held_or_forgotten() -> None:
-    (old,) = summarise(State(vm_name="web_0"))
-    del old["hold"], old["forgotten"]
-    assert replay([old]) == State(vm_name="web_0")

@@ -39,11 +39,6 @@ def test_given_a_file_that_others_can_use_when_read_then_it_is_refused_by_name(f
     assert "others than root can" in complaint(file)
 
 
-def test_given_a_directory_that_others_can_write_when_read_then_it_is_refused(file: Path) -> None:
-    file.parent.chmod(0o777)
-    assert "others than root can write" in complaint(file)
-
-
 def test_given_no_file_or_a_directory_when_read_then_the_error_says_so(file: Path) -> None:
     assert "cannot be checked" in complaint(file.with_name("absent"))
     directory = file.with_name("directory")

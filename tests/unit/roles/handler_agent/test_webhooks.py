@@ -193,9 +193,9 @@ def test_given_a_secret_for_another_header_when_delivered_then_it_is_there(
         (500, {}, b"\xff" * 1000, Delivery(False, True, "500 Internal Server Error: " + "\ufffd" * 173)),
         (
             302,
-            {"Location": "http://127.0.0.1:1/"},
+            {"Location": "https://x/y?sig=geheim"},
             b"",
-            Delivery(False, False, "302 Found: redirects are not followed, set url to http://127.0.0.1:1/"),
+            Delivery(False, False, "302 Found: redirects are not followed, set url to https://x/…"),
         ),
     ],
 )
@@ -355,11 +355,6 @@ def test_given_a_prefix_that_no_header_may_have_when_delivered_then_the_secret_i
     delivery = deliver(Request(receiver.url, "{}", secret_file=str(secret_file), secret_prefix="Bearer\n"))
     assert not delivery.delivered
     assert "s3cret" not in delivery.detail
-
-
-def test_given_a_redirect_when_reported_then_its_query_is_left_out(receiver: Receiver) -> None:
-    receiver.answers.append((302, {"Location": "https://x/y?sig=geheim"}, b""))
-    assert deliver(Request(receiver.url, "{}")).detail.endswith("set url to https://x/…")
 
 
 @pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://awx.example.com/", "http://127.0.0.1.example.com/"])
