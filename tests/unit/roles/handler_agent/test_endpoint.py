@@ -9,7 +9,7 @@ import selectors
 import socket
 import time
 from pathlib import Path
-from typing import Any, Generator, List, Optional, Tuple
+from typing import Any, Callable, Generator, List, Optional, Tuple
 
 import pytest
 from edge_helpers import PATIENCE, Clock
@@ -106,11 +106,25 @@ class Loop:
         self.selector.close()
 
 
+MakeLoop = Callable[..., Loop]
+
+
 @pytest.fixture
-def loop(clock: Clock) -> Generator[Loop, None, None]:
-    loop = Loop(clock)
-    yield loop
-    loop.close()
+def make_loop(clock: Clock) -> Generator[MakeLoop, None, None]:
+    loops: List[Loop] = []
+
+    def make(*details: Any, **more: Any) -> Loop:
+        loops.append(Loop(clock, *details, **more))
+        return loops[-1]
+
+    yield make
+    for loop in loops:
+        loop.close()
+
+
+@pytest.fixture
+def loop(make_loop: MakeLoop) -> Loop:
+    return make_loop()
 
 
 def status_of(answer: bytes) -> int:
@@ -226,8 +240,8 @@ def test_given_a_large_answer_when_the_client_reads_then_it_gets_all_of_it(loop:
     assert answer.endswith(LARGE)
 
 
-def test_given_ipv6_when_asked_then_it_answers(clock: Clock) -> None:
-    loop = Loop(clock, "::1")
+def test_given_ipv6_when_asked_then_it_answers(make_loop: MakeLoop) -> None:
+    loop = make_loop("::1")
     assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
     loop.close()
 
@@ -439,13 +453,12 @@ def test_given_several_addresses_when_listening_then_each_answers_and_none_stand
         other.close()
 
 
-def test_given_connections_when_closed_then_all_are_disconnected(clock: Clock) -> None:
-    loop = Loop(clock)
+def test_given_connections_when_closed_then_all_are_disconnected(make_loop: MakeLoop) -> None:
+    loop = make_loop()
     client = loop.connect(b"GET /")
     loop.settle()
     loop.endpoint.close()
     assert not loop.is_open(client)
-    loop.close()
 
 
 @pytest.mark.parametrize(
@@ -483,28 +496,27 @@ def test_given_header_fields_when_asked_then_the_route_knows_them_and_who_asks(l
 
 
 def test_given_a_client_that_is_not_admitted_when_it_connects_then_it_is_disconnected_and_takes_no_place(
-    clock: Clock,
+    make_loop: MakeLoop,
 ) -> None:
-    loop = Loop(clock)
-    try:
-        inside = loop.connect(b"GET /healthz")
-        loop.settle()
-        loop.endpoint._admits = lambda host: host != "127.0.0.1"
-        strangers = [loop.connect() for _unused in range(2 * MOST)]
-        loop.settle()
-        assert not any(loop.is_open(one) for one in strangers)
-        inside.sendall(b" HTTP/1.1\r\n\r\n")
-        assert status_of(loop.read(inside)) == 200
-    finally:
-        loop.close()
+    loop = make_loop()
+    inside = loop.connect(b"GET /healthz")
+    loop.settle()
+    loop.endpoint._admits = lambda host: host != "127.0.0.1"
+    strangers = [loop.connect() for _unused in range(2 * MOST)]
+    loop.settle()
+    assert not any(loop.is_open(one) for one in strangers)
+    inside.sendall(b" HTTP/1.1\r\n\r\n")
+    assert status_of(loop.read(inside)) == 200
 
 
-def test_given_a_port_that_is_taken_when_it_is_free_again_then_it_is_listened_on_within_a_second(clock: Clock) -> None:
+def test_given_a_port_that_is_taken_when_it_is_free_again_then_it_is_listened_on_within_a_second(
+    clock: Clock, make_loop: MakeLoop
+) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen(1)
         address = taken.getsockname()
-        loop = Loop(clock, addresses=[address])
+        loop = make_loop(addresses=[address])
         assert re.search("port %d: .*in use" % address[1], loop.endpoint.problem or "")
         clock.advance(1.0)
         loop.turn()
@@ -516,7 +528,6 @@ def test_given_a_port_that_is_taken_when_it_is_free_again_then_it_is_listened_on
     assert loop.endpoint.problem is None
     loop.address = address
     assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
-    loop.close()
 
 
 def test_given_other_addresses_when_told_to_listen_there_then_clients_of_those_that_stay_notice_nothing(
@@ -555,7 +566,7 @@ def test_given_a_pause_for_lack_of_descriptors_when_told_to_listen_elsewhere_the
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_given_a_socket_that_listens_already_when_its_address_is_asked_for_then_it_is_taken(
-    clock: Clock, host: str
+    make_loop: MakeLoop, host: str
 ) -> None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as held:
@@ -565,26 +576,25 @@ def test_given_a_socket_that_listens_already_when_its_address_is_asked_for_then_
         # It comes while nobody takes it, and is not refused.
         with socket.create_connection(address, PATIENCE) as early:
             early.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
-            loop = Loop(clock, addresses=[address], inherited=[held.dup()])
+            loop = make_loop(addresses=[address], inherited=[held.dup()])
             assert (loop.endpoint.problem, loop.endpoint.addresses) == (None, [address])
             assert status_of(loop.read(early)) == 200
         loop.endpoint.listen([])
         loop.endpoint.listen([address])
         assert loop.endpoint.problem is None
-        loop.close()
 
 
-def test_given_a_socket_of_another_address_when_listening_then_it_is_left_alone(clock: Clock) -> None:
+def test_given_a_socket_of_another_address_when_listening_then_it_is_left_alone(make_loop: MakeLoop) -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.2", 0))
         held.listen(5)
-        loop = Loop(clock, inherited=[held.dup()])
+        loop = make_loop(inherited=[held.dup()])
         assert [host for host, _port in loop.endpoint.addresses] == ["127.0.0.1"]
-        loop.close()
 
 
 def test_given_a_socket_at_an_address_that_the_machine_does_not_have_when_listening_then_it_is_kept_and_said(
     clock: Clock,
+    make_loop: MakeLoop,
 ) -> None:
     with socket.socket() as held:
         # As systemd does it: an address of the documentation's, which no machine has.
@@ -592,7 +602,7 @@ def test_given_a_socket_at_an_address_that_the_machine_does_not_have_when_listen
         held.bind(("192.0.2.1", 0))
         held.listen(5)
         address = held.getsockname()
-        loop = Loop(clock, addresses=[address], inherited=[held.dup()])
+        loop = make_loop(addresses=[address], inherited=[held.dup()])
         for _unused in range(2):
             assert loop.endpoint.addresses == [address]
             assert f"cannot listen on 192.0.2.1 port {address[1]}: " in str(loop.endpoint.problem)
@@ -605,11 +615,11 @@ def test_given_a_socket_at_an_address_that_the_machine_does_not_have_when_listen
 
 
 def test_given_a_path_when_asked_there_then_anybody_on_the_machine_is_answered_and_it_goes_with_the_endpoint(
-    clock: Clock, tmp_path: Path
+    make_loop: MakeLoop, tmp_path: Path
 ) -> None:
     path = tmp_path / "agent.sock"
     path.write_text("left from before")
-    loop = Loop(clock, path=str(path))
+    loop = make_loop(path=str(path))
     assert path.stat().st_mode & 0o777 == 0o666
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(path))
@@ -622,17 +632,16 @@ def test_given_a_path_when_asked_there_then_anybody_on_the_machine_is_answered_a
     assert not path.exists()
 
 
-def test_given_an_impossible_path_when_listening_then_the_rest_answers(clock: Clock, tmp_path: Path) -> None:
-    loop = Loop(clock, path=str(tmp_path / "nowhere" / "agent.sock"))
+def test_given_an_impossible_path_when_listening_then_the_rest_answers(make_loop: MakeLoop, tmp_path: Path) -> None:
+    loop = make_loop(path=str(tmp_path / "nowhere" / "agent.sock"))
     assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
-    loop.close()
 
 
 def test_given_a_directory_that_comes_later_when_it_is_there_then_the_local_socket_is_opened(
-    clock: Clock, tmp_path: Path
+    clock: Clock, make_loop: MakeLoop, tmp_path: Path
 ) -> None:
     path = tmp_path / "later" / "agent.sock"
-    loop = Loop(clock, path=str(path))
+    loop = make_loop(path=str(path))
     try:
         path.parent.mkdir()
         loop.turn()

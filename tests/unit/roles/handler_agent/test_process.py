@@ -131,44 +131,31 @@ def status_at(runtime: Path) -> str:
     return run.stdout.decode("ascii")
 
 
-@pytest.mark.parametrize("what", ["directory", "address"])
-def test_given_something_that_it_cannot_have_when_served_then_it_says_so_and_runs_until_it_can(
-    what: str, tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
+def test_given_an_address_that_it_cannot_have_when_served_then_it_says_so_and_runs_until_it_can(
+    tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
     chosen = content(tmp_path)
-    state = tmp_path / "state"
     runtime = tmp_path / "run"
     runtime.mkdir()
     said: List[str] = []
     with socket.socket() as taken:
-        if what == "directory":
-            state.write_text("")
-        else:
-            taken.bind(("127.0.0.1", chosen["listen"][0]["port"]))
-            taken.listen(1)
+        taken.bind(("127.0.0.1", chosen["listen"][0]["port"]))
+        taken.listen(1)
 
         def look() -> None:
-            problem = "journal: " if what == "directory" else "endpoint: "
-            said.append(wait_until(lambda: re.match("(?s).*\n" + problem, health_at(runtime / "agent.sock"))).string)
+            said.append(wait_until(lambda: re.match("(?s).*\nendpoint: ", health_at(runtime / "agent.sock"))).string)
             said.append(status_at(runtime))
             taken.close()
-            if what == "directory":
-                state.unlink()
-            wait_until(lambda: problem not in (health_at(runtime / "agent.sock") or problem))
+            wait_until(lambda: "endpoint: " not in (health_at(runtime / "agent.sock") or "endpoint: "))
 
         thread = meanwhile(look)
         assert serve(write(tmp_path / "agent.json", chosen), {"RUNTIME_DIRECTORY": str(runtime)}) == 0
         thread.join(PATIENCE)
     lines = capfd.readouterr().err.splitlines()
-    if what == "directory":
-        assert "\njournal  " in said[1]
-        assert [line for line in lines if "nothing is approved until it can be" in line]
-        assert (state / "journal.jsonl").stat().st_size
-    else:
-        assert "\nendpoint: cannot listen on 127.0.0.1" in said[0]
-        assert "\nendpoint  cannot listen on 127.0.0.1" in said[1]
-        assert [line for line in lines if "The agent retries, and handles events meanwhile" in line]
-        assert "<5>the endpoint listens on all of its addresses" in lines
+    assert "\nendpoint: cannot listen on 127.0.0.1" in said[0]
+    assert "\nendpoint  cannot listen on 127.0.0.1" in said[1]
+    assert [line for line in lines if "The agent retries, and handles events meanwhile" in line]
+    assert "<5>the endpoint listens on all of its addresses" in lines
 
 
 def test_given_a_configuration_that_is_broken_since_when_asked_by_hand_then_the_running_agent_answers(
@@ -442,35 +429,28 @@ def test_given_another_metadata_service_when_told_to_reload_then_the_agent_start
 
 
 def test_given_a_state_directory_that_appears_later_then_manual_commands_work_from_then_on(
-    tmp_path: Path, signals: Signals
+    service: Any, tmp_path: Path
 ) -> None:
     place = tmp_path / "disk"
     place.write_text("in the way")
-    said: List[str] = []
-    one: Any = Service(
-        config(tmp_path, state_directory=str(place / "state")),
-        {},
-        lambda _priority, message, **_fields: said.append(message),
-        signals,
+    one, said = service(state_directory=str(place / "state"))
+    first = one._next_control
+    wait_until(lambda: one._turn() or one._next_control > first)
+    assert len([line for _priority, line in said if line.startswith("commands by hand do not work: ")]) == 1
+    assert [line for _priority, line in said if line.endswith("nothing is approved until it can be")]
+    place.unlink()
+    place.mkdir(mode=0o755, exist_ok=True)
+    wait_until(lambda: one._turn() or one._control is not None)
+    assert (levels.NOTICE, "commands by hand work again") in said
+    asked: List[str] = []
+    thread = threading.Thread(
+        target=lambda: asked.append(ask_agent(str(place / "state"), {"request": "hold"}, PATIENCE))
     )
-    try:
-        first = one._next_control
-        wait_until(lambda: one._turn() or one._next_control > first)
-        assert len([line for line in said if line.startswith("commands by hand do not work: ")]) == 1
-        place.unlink()
-        place.mkdir(mode=0o755, exist_ok=True)
-        wait_until(lambda: one._turn() or one._control is not None)
-        assert "commands by hand work again" in said
-        asked: List[str] = []
-        thread = threading.Thread(
-            target=lambda: asked.append(ask_agent(str(place / "state"), {"request": "hold"}, PATIENCE))
-        )
-        thread.start()
-        wait_until(lambda: one._turn() or asked)
-        thread.join(PATIENCE)
-        assert asked == ["nothing is approved until it is released"]
-    finally:
-        one.close()
+    thread.start()
+    wait_until(lambda: one._turn() or asked)
+    thread.join(PATIENCE)
+    assert asked == ["nothing is approved until it is released"]
+    assert (place / "state" / "journal.jsonl").stat().st_size
 
 
 def drained_for(path: Path) -> None:
@@ -519,35 +499,27 @@ def test_given_a_machine_that_is_out_when_no_dry_run_is_wanted_after_all_then_it
 
 @pytest.mark.parametrize("is_out_for_real", [True, False])
 def test_given_a_machine_that_is_out_when_started_for_a_dry_run_then_that_waits_only_if_it_is_really_out(
-    is_out_for_real: bool, tmp_path: Path, signals: Signals
+    is_out_for_real: bool, service: Any, tmp_path: Path
 ) -> None:
     state = Path(content(tmp_path)["state_directory"])
     state.mkdir(mode=0o700, exist_ok=True)
     drained_for(state if is_out_for_real else state / "dry_run")
-    said: List[Any] = []
-    dry = config(tmp_path, dry_run=True)
-    one: Any = Service(dry, {}, lambda _priority, message, **_fields: said.append(message), signals)
-    try:
-        one._turn()
-        assert one.agent.state.is_out
-        assert one.agent.config.dry_run is not is_out_for_real
-        assert one.agent.respond("/readyz")[0] == (503 if is_out_for_real else 200)
-        assert all(line.startswith("dry run: ") for line in said) is not is_out_for_real
-    finally:
-        one.close()
+    one, said = service(dry_run=True)
+    one._turn()
+    assert one.agent.state.is_out
+    assert one.agent.config.dry_run is not is_out_for_real
+    assert one.agent.respond("/readyz")[0] == (503 if is_out_for_real else 200)
+    assert all(line.startswith("dry run: ") for _priority, line in said) is not is_out_for_real
 
 
 def test_given_what_a_dry_run_wrote_when_it_is_over_then_a_real_run_knows_nothing_of_it(
-    tmp_path: Path, signals: Signals
+    service: Any, tmp_path: Path
 ) -> None:
     state = Path(content(tmp_path)["state_directory"])
     state.mkdir(mode=0o700, exist_ok=True)
     drained_for(state / "dry_run")
-    one = Service(config(tmp_path), {}, lambda _priority, _message, **_fields: None, signals)
-    try:
-        assert one.agent.state.tracked == ()
-    finally:
-        one.close()
+    one, _said = service()
+    assert one.agent.state.tracked == ()
 
 
 def test_given_no_file_when_told_to_reload_then_nothing_happens(service: Any, signals: Signals) -> None:

@@ -35,9 +35,9 @@ EVENT = Event(
 
 
 def work_of(
-    step: Step, seconds: float = 60.0, is_cut: bool = False, stage: str = "drain", event: Event = EVENT
+    step: Step, seconds: float = 60.0, is_cut: bool = False, stage: str = "drain", event: Event = EVENT, **more: Any
 ) -> Work:
-    return Work(event, stage, "key", step, seconds, is_cut, True)
+    return Work(event, stage, "key", step, seconds, is_cut, True)._replace(**more)
 
 
 def command(*argv: str) -> Step:
@@ -121,7 +121,7 @@ def test_given_a_unit_to_stop_when_started_then_the_systems_systemctl_is_run_if_
     assert outcome_of(start(stop)).output == "stop web.service\n"
     ours.chmod(0o777)
     assert "others than root can write" in outcome_of(start(stop)).reason
-    look = work_of(stop)._replace(is_look=True)
+    look = work_of(stop, is_look=True)
     assert "others than root can write" in outcome_of(Running(look, "web_0", StepContext("/", time.monotonic))).reason
 
 
@@ -149,7 +149,7 @@ def test_given_hooks_of_which_some_have_succeeded_when_run_again_then_it_continu
     for name in ("10-first", "20-second", "30-third"):
         hook(tmp_path, name, "echo ${0##*/} >> %s; test ${0##*/} != 30-third" % ran)
     around = StepContext(str(tmp_path), time.monotonic, note_hook=lambda _work, name: noted.append(name))
-    work = work_of(Step(HOOKS, "hooks", 60.0))._replace(hooks_done=("10-first",))
+    work = work_of(Step(HOOKS, "hooks", 60.0), hooks_done=("10-first",))
     running = Running(work, "web_0", around)
     assert outcome_of(running)[:2] == (False, "30-third: exit status 1")
     running.poll()
@@ -277,7 +277,7 @@ def test_given_an_event_when_a_step_is_started_then_its_environment_describes_it
 
 
 def test_given_a_restore_when_a_step_is_started_then_it_learns_how_the_event_ended() -> None:
-    work = work_of(command("/bin/true"), stage="restore")._replace(outcome="withdrawn")
+    work = work_of(command("/bin/true"), stage="restore", outcome="withdrawn")
     assert environment_for(work, "web_0")["FOGHORN_OUTCOME"] == "withdrawn"
     assert json.loads(input_for(work, "web_0").decode("ascii"))["outcome"] == "withdrawn"
     assert json.loads(input_for(work_of(command("/bin/true")), "web_0").decode("ascii"))["outcome"] is None
@@ -285,7 +285,7 @@ def test_given_a_restore_when_a_step_is_started_then_it_learns_how_the_event_end
 
 def test_given_an_event_that_leaves_things_out_when_a_step_is_started_then_they_are_empty() -> None:
     bare = Event("E-1", "Reboot", "Started", ("web_0",))
-    environment = environment_for(work_of(command("/bin/true"), event=bare, seconds=-3.0)._replace(rebooted=False), "")
+    environment = environment_for(work_of(command("/bin/true"), event=bare, seconds=-3.0, rebooted=False), "")
     empty = {name for name, value in environment.items() if not value}
     assert empty == {
         "FOGHORN_" + name
@@ -401,14 +401,12 @@ def test_given_a_hook_that_takes_all_the_time_when_another_is_left_then_that_one
 
 @pytest.mark.parametrize(("share", "seconds"), [(None, 10.0), (4.0, 4.0), (60.0, 10.0)])
 def test_given_a_hook_that_hangs_when_time_is_short_then_it_is_ended_at_its_share(
-    tmp_path: Path, share: Optional[float], seconds: float
+    start: Start, tmp_path: Path, share: Optional[float], seconds: float
 ) -> None:
-    tmp_path.chmod(0o755)
     clock = Clock()
     hook(tmp_path, "10-a", "sleep 60")
     hook(tmp_path, "20-b", "touch %s/ran" % tmp_path)
-    work = work_of(HOOK_STEP, 20.0, is_cut=True)._replace(is_short=True, hook_seconds=share)
-    running = Running(work, "web_0", StepContext(str(tmp_path), clock))
+    running = start(HOOK_STEP, clock=clock, seconds=20.0, is_cut=True, is_short=True, hook_seconds=share)
     clock.advance(seconds - 0.5)
     assert running.poll() is None
     clock.advance(0.5)
@@ -437,27 +435,23 @@ def test_given_a_hook_that_hangs_when_a_try_has_its_own_limit_then_it_is_ended_a
 
 
 def test_given_a_hook_that_hangs_when_its_share_is_less_than_its_own_limit_then_it_is_ended_at_its_share(
-    tmp_path: Path,
+    start: Start, tmp_path: Path
 ) -> None:
-    tmp_path.chmod(0o755)
     hook(tmp_path, "10-a", "sleep 60")
     hook(tmp_path, "20-b", "true")
     clock = Clock()
-    around = StepContext(str(tmp_path), clock)
-    work = work_of(HOOK_STEP._replace(hook_timeout=15.0), 20.0, is_cut=True)._replace(is_short=True)
-    running = Running(work, "web_0", around)
+    running = start(HOOK_STEP._replace(hook_timeout=15.0), clock=clock, seconds=20.0, is_cut=True, is_short=True)
     clock.advance(10.0)
     outcome = outcome_of(running)
     assert (outcome.reason[:13], outcome.cut_off) == ("10-a: cut off", True)
 
 
 def test_given_a_hook_with_its_own_limit_when_the_deadline_comes_nearer_then_the_limit_is_the_deadline(
-    tmp_path: Path,
+    start: Start, tmp_path: Path
 ) -> None:
-    tmp_path.chmod(0o755)
     hook(tmp_path, "10-a", "sleep 60")
     clock = Clock()
-    running = Running(work_of(HOOK_STEP._replace(hook_timeout=30.0)), "web_0", StepContext(str(tmp_path), clock))
+    running = start(HOOK_STEP._replace(hook_timeout=30.0), clock=clock)
     running.shorten(5.0)
     clock.advance(5.0)
     outcome = outcome_of(running)

@@ -43,15 +43,6 @@ def test_given_a_job_when_it_is_done_then_the_selector_wakes_and_the_value_is_co
     assert worker.collect() == []
 
 
-def test_given_jobs_one_after_the_other_when_done_then_each_gives_its_value(make: Make) -> None:
-    worker = make(str)
-    values = []
-    for job in range(20):
-        assert worker.submit(job)
-        values += wait_for(worker)
-    assert values == [str(job) for job in range(20)]
-
-
 def test_given_a_job_that_raises_when_collected_then_the_exception_is_the_result(make: Make) -> None:
     worker = make(int)
     worker.submit("rubbish")
