@@ -8,8 +8,7 @@ Runs on Python 3.6 and later.
 from typing import Any, Dict, List, Optional
 
 import pytest
-from foghorn_agent.config import parse_config
-from rehearsal import DEALLOCATED, POLICY, QUORUM, Life, Rehearsal
+from rehearsal import DEALLOCATED, POLICY, Life, Rehearsal
 
 ADVICE = "SpotRebalanceRecommendation"
 ADVISED: Dict[str, Any] = dict(POLICY, match={"event_types": [ADVICE]}, approve="when_ready", shutdown=[])
@@ -95,8 +94,3 @@ def test_given_a_machine_that_boots_after_advice_when_it_is_gone_then_it_is_back
     rehearsal.reboot(30.0)
     rehearsal.run_until(100.0)
     assert not rehearsal.state.is_out
-
-
-def test_given_no_time_when_it_is_configured_then_it_is_ten_minutes() -> None:
-    rules = parse_config({"policies": [ADVISED], "quorum": QUORUM}).rules
-    assert rules[0].plan.advice_holds_for == 600.0

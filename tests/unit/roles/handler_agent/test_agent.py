@@ -492,19 +492,6 @@ def test_given_a_step_under_way_when_its_event_comes_nearer_then_it_is_cut_short
     assert [(record["name"], record["succeeded"]) for record in ended] == [("deregister", True), ("wait", False)]
 
 
-def test_given_an_event_that_is_first_seen_started_when_it_is_drained_for_then_within_half_a_minute() -> None:
-    rehearsal = Rehearsal([Life("Freeze", notice=0.0, linger=120.0)])
-    rehearsal.silent = True
-    rehearsal.run_until(10.0)
-    rehearsal.silent = False
-    rehearsal.run_until(12.0)
-    begun = rehearsal.written("step_begun")
-    assert 0.0 < begun[0]["seconds"] <= 30.0
-    rehearsal.run()
-    assert rehearsal.approvals == []
-    assert rehearsal.restored == 1
-
-
 def test_given_a_started_event_when_time_passes_then_the_half_minute_does_not_begin_again_with_each_poll() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=0.0, linger=120.0)])
     rehearsal.step_seconds = dict.fromkeys(rehearsal.step_seconds, 55.0)
@@ -685,6 +672,16 @@ def test_given_a_disk_that_is_full_when_the_approval_is_due_then_it_is_sent_once
     assert rehearsal.approvals == [(51.0, "E-1")]
 
 
+def test_given_a_journal_that_is_large_when_it_starts_again_then_a_kill_after_it_loses_nothing() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=300.0, linger=60.0)])
+    rehearsal.longest_journal = 3
+    rehearsal.run_until(10.0)
+    rehearsal.kill()
+    rehearsal.run()
+    assert rehearsal.restored == 1
+    assert len(rehearsal.records) <= 5 < len(rehearsal.history)
+
+
 AWAY = "the journal is away"
 
 
@@ -768,15 +765,6 @@ def test_given_a_longer_margin_when_the_configuration_is_used_then_what_is_runni
     rehearsal.running.use(parse_config({"policies": [dict(UNAPPROVED, margin=80)]}))
     rehearsal.run_until(45.0)
     assert "wait" in rehearsal.steps()
-
-
-def test_given_no_document_yet_when_another_configuration_is_used_then_it_is_for_what_comes() -> None:
-    rehearsal = Rehearsal()
-    rehearsal.silent = True
-    rehearsal.run_until(3.0)
-    config = parse_config({"policies": []})
-    rehearsal.running.use(config)
-    assert rehearsal.running.config is config
 
 
 # --- who this machine is ----------------------------------------------------------------------------

@@ -194,14 +194,6 @@ def test_given_a_step_when_parsed_then_it_is_of_its_kind(content: Any, expected:
     assert parsed_step(**content) == expected
 
 
-def test_given_a_member_whose_name_only_looks_like_anothers_when_parsed_then_it_is_another() -> None:
-    # The kelvin sign: its lower case is an ordinary k.
-    members = {"dis\u212a_1": "http://10.0.0.5:9797", "DISK_1": "http://10.0.0.6:9797"}
-    parsed = parse_config({"quorum": {"secret_file": "/s", "members": members}}).quorum.members
-    assert parsed[name_key("disk_1")] == "http://10.0.0.6:9797"
-    assert len(parsed) == 2
-
-
 @pytest.mark.parametrize(
     ("name", "url"),
     [

@@ -77,20 +77,6 @@ def test_given_a_unit_that_the_plan_never_came_to_stop_when_it_is_over_then_it_i
     assert rehearsal.steps() == ["deregister", "register"]
 
 
-def test_given_a_unit_that_is_started_by_hand_in_between_when_another_event_stops_it_then_it_is_started_again() -> None:
-    lives = [
-        Life("Freeze", notice=60.0, linger=60.0),
-        Life("Freeze", notice=90.0, announced_at=40.0, linger=60.0, event_id="E-2"),
-    ]
-    rehearsal = Rehearsal(lives, policy=dict(UNIT_POLICY, approve="never"))
-    rehearsal.unit_is_active = False
-    rehearsal.run_until(30.0)
-    rehearsal.unit_is_active = True
-    rehearsal.run()
-    assert rehearsal.steps("restore") == ["start", "register"]
-    assert rehearsal.unit_is_active
-
-
 def test_given_the_journal_of_a_version_that_did_not_check_units_when_a_unit_was_stopped_then_it_is_started() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=60.0, linger=8.0)], policy=UNIT_POLICY)
     rehearsal.tick_until(lambda: rehearsal.approvals)

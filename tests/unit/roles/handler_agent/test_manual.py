@@ -66,19 +66,6 @@ def test_given_a_drain_by_hand_when_it_is_restored_then_it_is_back() -> None:
     assert rehearsal.ask("restore") == "in rotation"
 
 
-def test_given_a_restore_that_is_under_way_when_it_is_drained_again_then_a_later_restore_undoes_all_of_it() -> None:
-    rehearsal = rehearsal_of()
-    rehearsal.ask("drain")
-    rehearsal.run_until(30.0)
-    rehearsal.ask("restore")
-    rehearsal.tick()
-    rehearsal.ask("drain")
-    rehearsal.ask("restore")
-    rehearsal.run_until(60.0)
-    assert rehearsal.restored == 1
-    assert not rehearsal.state.is_out
-
-
 def test_given_a_silent_imds_when_it_is_drained_by_hand_then_that_needs_no_answer() -> None:
     rehearsal = Rehearsal()
     rehearsal.silent = True

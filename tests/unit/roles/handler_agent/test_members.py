@@ -120,14 +120,6 @@ def test_given_a_member_that_says_nothing_when_asked_then_it_is_an_error_in_time
     hang_up.set()
 
 
-def test_given_nobody_listening_when_asked_then_the_error_says_so() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        url = "http://127.0.0.1:%d" % taken.getsockname()[1]
-        with pytest.raises(MemberError, match=r"http://127\.0\.0\.1:\d+ cannot be reached: .*refused"):
-            ask_agent(url, PATIENCE)
-
-
 def test_given_a_url_of_another_form_when_asked_then_it_is_refused() -> None:
     with pytest.raises(ValueError, match="must begin with http://"):
         ask_agent("ftp://127.0.0.1", PATIENCE)

@@ -165,13 +165,6 @@ def test_given_an_event_of_no_date_when_written_as_a_table_then_a_dash_stands_fo
     assert text.splitlines()[-1] == "Reboot  Started  -       started  -            E-1"
 
 
-def test_given_an_event_shared_with_a_lookalike_when_written_as_a_table_then_that_is_another_vm() -> None:
-    event = Event("E-1", "Reboot", "Started", ("DIS\u212a_1", "disk_1"))
-    state = State(vm_name="disk_1", tracked=(Tracked(event, event, started=True),))
-    row = as_table(describe(state, (), None, Health(0.0), NOW)).splitlines()[-1]
-    assert row.split() == ["Reboot", "Started", "-", "started", "DIS\u212a_1", "E-1"]
-
-
 @pytest.mark.parametrize(
     ("seconds", "left"), [(0.5, "0:00"), (59, "0:59"), (843, "14:03"), (3600, "1:00:00"), (7 * 86400, "168:00:00")]
 )

@@ -402,12 +402,6 @@ def test_given_a_wider_limit_when_shortened_then_the_old_one_stays(start: Starte
     assert outcome_of(child).reason == "timed out"
 
 
-def test_given_a_command_under_way_when_told_to_end_then_it_ends_at_once_for_that_reason(start: Starter) -> None:
-    child = start(["sleep", "60"])
-    child.end("taken over by a more urgent event")
-    assert outcome_of(child)[:3] == (False, "taken over by a more urgent event", None)
-
-
 def test_given_a_command_that_was_told_to_end_when_told_again_then_the_first_reason_and_the_shorter_grace_hold(
     start: Starter, clock: Clock, tmp_path: Path
 ) -> None:
