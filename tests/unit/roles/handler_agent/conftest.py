@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the agent's tests share: where its package is found, with the core beside it, and a clock set by hand.
+"""What the agent's tests share: where its package is found, with the core beside it, a clock set by hand, signals
+and the built program.
 
 Runs on Python 3.6 with pytest 7.0 and later.
 """

@@ -207,17 +207,6 @@ def test_given_an_imds_that_throttles_when_polled_too_often_then_the_pause_is_th
     assert len(reality.poll_worker.jobs) >= asked + 4
 
 
-def test_given_an_imds_that_asks_for_a_long_pause_when_an_eviction_might_come_then_it_is_polled_earlier(
-    reality: Reality,
-) -> None:
-    reality.run_until(5.0)
-    reality.simulator.fault(vm=VM_NAME, count=1, **dict(FAULTS["429"], headers={"Retry-After": "3600"}))
-    reality.run_until(6.0)
-    reality.announce("Preempt")
-    reality.run_until(11.0)
-    assert reality.steps()[:1] == ["deregister"]
-
-
 def status_of(reality: Reality) -> Dict[str, Any]:
     agent: Optional[Any] = reality.agent
     assert agent is not None

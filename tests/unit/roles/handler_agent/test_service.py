@@ -209,7 +209,7 @@ def test_given_webhooks_when_an_event_is_handled_then_they_receive_each_stage_th
 def test_given_a_silent_imds_when_the_agent_waits_then_the_endpoint_answers_and_no_processor_time_is_wasted(
     begin: Begin, azure: Simulator
 ) -> None:
-    agent = begin()
+    agent = begin({"imds": {"endpoint": azure.imds["web_0"], "poll_interval": 0.25, "timeout": 5}})
     azure.fault("silence", "web_0")
     wait_for(lambda: "IMDS cannot be read" in agent.output.read_text(), [agent])
     before = processor_seconds(agent)
