@@ -187,16 +187,21 @@ def test_given_a_broken_configuration_when_served_then_it_waits_for_a_good_one(
     path = tmp_path / "agent.json"
     write(path, "{")
     chosen = content(tmp_path)
+    said: List[str] = []
+
+    def has_said(words: str) -> bool:
+        said.append(capfd.readouterr().err)
+        return words in "".join(said)
 
     def correct() -> None:
+        wait_until(lambda: has_said("no event is handled until the configuration is corrected"))
         write(path, chosen)
         wait_until(lambda: answer_of(chosen["listen"][0]["port"]))
 
     thread = meanwhile(correct)
     assert serve(str(path), {}) == 0
     thread.join(PATIENCE)
-    said = capfd.readouterr().err.splitlines()
-    assert said[-1] == "<5>stopped"
+    assert has_said("<5>stopped\n")
 
 
 @pytest.mark.parametrize("is_lost", [False, True])
