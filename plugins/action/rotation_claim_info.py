@@ -10,13 +10,13 @@ from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
+from ..module_utils.imds_module import connection_arguments
 from ..plugin_utils.windows_host import InstalledAgent, WindowsHostAction, object_in, said_by
 
 _NOT_LEFT = "not handled: a Windows host is left to its agent, and handle_events_leave_to_agent is false"
 _INSTALL = "not handled: a Windows host without an agent: install one with the playbook install_agent"
 _START = "not handled: its agent does not run: start the service foghorn-agent. It said: %s"
 _LONGEST_SAID = 200  # characters
-_CONNECTION = ("endpoint", "api_version", "timeout", "connect_timeout", "vm_name")
 
 
 class ActionModule(WindowsHostAction):
@@ -39,7 +39,7 @@ class ActionModule(WindowsHostAction):
         found = self._of_agent()
         if not boolean(self._task.args.get("events", False)):
             return found
-        options = {name: value for name, value in self._task.args.items() if name in _CONNECTION}
+        options = {name: value for name, value in self._task.args.items() if name in connection_arguments()}
         scheduled = self._execute_module(
             "foghorn.azure_events.scheduled_events_info", {**options, "affecting": "this_vm"}, task_vars=task_vars
         )

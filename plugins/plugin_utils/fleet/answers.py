@@ -15,26 +15,13 @@ import jinja2.meta
 
 from ..trust import describe_forgery, forged
 from ..typed import typed
+from .policy import PREFIX, Policy
 from .reading import REMOVAL, is_off
 
 MARKER = "/var/lib/foghorn/out_of_rotation"
 """The default of load_balancer_removal_health_probe_file."""
 
-_POLICY = (
-    "minimum_in_service",
-    "expected_hosts",
-    "max_failed",
-    "margin",
-    "urgent_within",
-    "begin_within",
-    "tolerated_freeze",
-    "approve",
-    "approve_within",
-    "approve_between",
-    "policies",
-    "end_timeout",
-    "retry_after",
-)
+_POLICY = (*Policy._fields, "expected_hosts")
 
 _SAID_OF_HOSTS = {
     "group": "handle_events_group",
@@ -79,7 +66,6 @@ class HostVariables:
         self._hostvars = hostvars
         self._raw: Mapping[str, Any] = hostvars.raw_get(name)
         self._of_groups = of_groups
-
         self.facts = [str(fact) for fact in self._raw.get("ansible_facts") or ()]
         """The names of its facts."""
         self.refused = describe_forgery(forged(self.facts))
@@ -113,8 +99,7 @@ def answer_of(host: HostVariables) -> dict[str, Any]:
     refused = host.get("__handle_events_refusal") if demand else ""
     mistake = refused or host.raw("__handle_events_python")
     variables = {name: host.get(variable) for name, variable in _SAID_OF_HOSTS.items()}
-    is_marked = _is_marked(host, variables["methods"], found)
-    marker = host.get("load_balancer_removal_health_probe_file") or MARKER
+    marker = _marker_of(host)
     return {
         "answer": {"msg": mistake} if mistake else scheduled if "claims" in found else found,
         "found": found,
@@ -123,8 +108,8 @@ def answer_of(host: HostVariables) -> dict[str, Any]:
             "breaks": bool(typed(host.get("handle_events_break_leases") or False, "bool")),
             "vm": {name: _mapping(scheduled).get(name) or "" for name in ("resource_id", "vm_id")},
         },
-        "traces": [path for path in _list(found.get("present")) if path != marker],
-        "is_marked": is_marked,
+        "traces": _traces(found, marker),
+        "is_marked": _is_marked(host, found, marker),
         # Only where the host is hit.
         "agent": _mapping(found.get("agent")) if _mapping(scheduled).get("events") else {},
         "facts": host.facts,
@@ -143,30 +128,38 @@ def status_of(host: HostVariables) -> dict[str, Any]:
     """What the playbook status has registered of a host, as `describe_status` takes it."""
     found = _mapping(host.raw("__handle_events_found"))
     asked = _mapping(host.raw("__status_events"))
-    marker = host.get("load_balancer_removal_health_probe_file") or MARKER
-    is_marked = _is_marked(host, host.get("load_balancer_removal_methods"), found)
-    there = _list(found.get("present"))
+    marker = _marker_of(host)
     return {
         "found": found,
         "agent": _mapping(found.get("agent")),
         "answer": {} if asked.get("skipped") else asked,
-        "traces": [path for path in there if path != marker] + ([marker] if is_marked else []),
+        "traces": _traces(found, marker) + ([marker] if _is_marked(host, found, marker) else []),
     }
 
 
-def _is_marked(host: HostVariables, methods: Any, found: Mapping[str, Any]) -> bool:
+def _marker_of(host: HostVariables) -> Any:
+    """The file of the probe endpoint."""
+    return host.get("load_balancer_removal_health_probe_file") or MARKER
+
+
+def _traces(found: Mapping[str, Any], marker: Any) -> list[Any]:
+    """The records that are there of whoever has used the role directly."""
+    return [path for path in _list(found.get("present")) if path != marker]
+
+
+def _is_marked(host: HostVariables, found: Mapping[str, Any], marker: Any) -> bool:
     """Whether the file of the probe endpoint says that the host is out. On Windows no file says so."""
+    methods = host.get("load_balancer_removal_methods")
     if "health_probe" not in typed(REMOVAL["methods"] if methods is None else methods, "list"):
         return False
-    marker = host.get("load_balancer_removal_health_probe_file") or MARKER
     means_out = (host.get("load_balancer_removal_health_probe_file_state") or "present") == "present"
     return found.get("system") != "Windows" and (marker in _list(found.get("present"))) == means_out
 
 
 def _policy_of(host: HostVariables) -> dict[str, Any]:
-    values = {name: host.get("handle_events_" + name) for name in _POLICY}
+    values = {name: host.get(PREFIX + name) for name in _POLICY}
     policy = {name: "" if value is None else value for name, value in values.items()}
-    return {**policy, "minimum_in_service": str(policy["minimum_in_service"]) or "50%"}
+    return {**policy, "minimum_in_service": str(policy["minimum_in_service"]) or Policy().minimum_in_service}
 
 
 def _commands_say(host: HostVariables) -> bool:
