@@ -21,6 +21,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.answers
     HostVariables,
     Variables,
     answer_of,
+    report_of,
     status_of,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contacts import VARIABLES
@@ -42,7 +43,6 @@ ARGUMENTS = {
     },
     "run": {"type": "dict"},
     "policy": {"type": "dict", "default": {}},
-    "reports": {"type": "dict", "default": {}},
     "haproxys": {"type": "list", "elements": "dict", "default": []},
     "azure": {"type": "dict"},
     "beyond": {"type": "dict", "default": {}},
@@ -121,9 +121,7 @@ def _add_answers(arguments: dict[str, Any], variables: Variables) -> None:
             name: {**member, "asked": answer_of(variables.of(name))} for name, member in members if member
         }
     elif arguments["state"] == "advance":
-        for name, report in arguments["reports"].items():
-            if report.get("was_asked"):
-                report["answer"] = answer_of(variables.of(name))
+        arguments["reports"] = {name: report_of(variables.of(name)) for name in hosts}
 
 
 def _known_beforehand(host: HostVariables) -> dict[str, Any]:

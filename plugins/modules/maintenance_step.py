@@ -13,8 +13,8 @@ author:
 description:
   - "Internal: may change without notice. The playbooks that work on a fleet, such as C(handle_events), execute its
     orders."
-  - Takes the reports of the hosts, and returns the next order for each host. It makes all decisions of a run, for all
-    hosts at once.
+  - Reads what the hosts have registered, and returns the next order for each host. It makes all decisions of a run,
+    for all hosts at once.
   - Keeps the state of the run in the temporary directory of C(ansible-playbook), which is deleted with it.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
@@ -38,7 +38,7 @@ options:
       - V(choose) returns which hosts to ask, by the answer of Azure.
       - V(record) records the answers of O(hosts), and returns which balancers and other hosts to ask.
       - V(plan) returns the plan for all hosts.
-      - V(advance) takes the reports of a batch, and returns its next orders.
+      - V(advance) reads what O(hosts), the hosts of a batch, have registered, and returns their next orders.
       - V(report) returns the results of all hosts.
       - V(decide_upgrades) returns the answers to the lifecycle hook events of scale sets.
       - V(status) returns for each of O(hosts) whether it is out of rotation, why, and what to do next.
@@ -52,10 +52,6 @@ options:
     type: dict
   policy:
     description: The variables of C(handle_events) without that prefix.
-    type: dict
-    default: {}
-  reports:
-    description: By host, its report. If it C(was_asked), its answer is read from its variables.
     type: dict
     default: {}
   haproxys:
@@ -76,7 +72,8 @@ options:
     default: ""
     choices: ["", move, upgrade, update]
   hosts:
-    description: The names of all hosts of a fleet, of those that were asked, or of those whose variables to check.
+    description:
+      - The names of all hosts of a fleet, of those that were asked, of a batch, or of those whose variables to check.
     type: list
     elements: str
     default: []
@@ -176,7 +173,7 @@ EXAMPLES = r"""
   foghorn.azure_events.maintenance_step:
     state: advance
     run: "{{ run }}"
-    reports: "{{ reports }}"
+    hosts: "{{ ansible_play_batch }}"
   register: next
   run_once: true
 """
@@ -210,9 +207,15 @@ failures:
   type: list
   elements: str
 orders:
-  description: By host, its next orders and their data. Each is carried out if those before it have succeeded.
+  description:
+    - By host, its next orders and their data, each with the C(file) of its tasks. Each is carried out if those before
+      it have succeeded.
   returned: with O(state=advance) and O(state=report)
   type: dict
+heeds_later_jobs:
+  description: The host that watches whether a later job of the template waits. Empty if none does.
+  returned: with O(state=advance)
+  type: str
 lines:
   description: Messages for the operator.
   returned: with O(state=choose), O(state=plan), O(state=advance) and O(state=status)
@@ -227,22 +230,6 @@ status:
   description: The number of hosts in service of each group, and what the run waits for.
   returned: with O(state=plan) and O(state=advance)
   type: str
-is_over:
-  description: Whether the batch is done.
-  returned: with O(state=advance)
-  type: bool
-links:
-  description: The largest number of orders of a host.
-  returned: with O(state=advance)
-  type: int
-pauses:
-  description: Whether any host waits before its orders.
-  returned: with O(state=advance)
-  type: bool
-files:
-  description: By the name of an order, the file of its tasks.
-  returned: with O(state=advance)
-  type: dict
 longest_step:
   description: The longest duration of any remaining task of the batch, in seconds.
   returned: with O(state=advance)

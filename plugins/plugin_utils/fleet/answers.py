@@ -62,7 +62,7 @@ class HostVariables:
     """The variables of a host: a template is evaluated only where there is one."""
 
     def __init__(self, name: str, hostvars: Any, of_groups: dict[str, Any]) -> None:
-        self._name = name
+        self.name = name
         self._hostvars = hostvars
         self._raw: Mapping[str, Any] = hostvars.raw_get(name)
         self._of_groups = of_groups
@@ -84,10 +84,10 @@ class HostVariables:
         if "{{" not in text and "{%" not in text:
             return value
         if not _has_groups_alone(text):
-            return self._hostvars[self._name][name]
+            return self._hostvars[self.name][name]
         # The same for all hosts.
         if text not in self._of_groups:
-            self._of_groups[text] = self._hostvars[self._name][name]
+            self._of_groups[text] = self._hostvars[self.name][name]
         return self._of_groups[text]
 
 
@@ -122,6 +122,57 @@ def answer_of(host: HostVariables) -> dict[str, Any]:
             "commands_say": _commands_say(host),
         },
     }
+
+
+def report_of(host: HostVariables) -> dict[str, Any]:
+    """What has become of the latest orders of a host, as `read_reports` takes it; empty if it has none.
+
+    A host that is still in the batch has carried out its orders, or has noted a failure: its `task`, what that has
+    said as `answer`, and with which `link`, how many orders before it have succeeded.
+    """
+    rounds = _mapping(_mapping(host.raw("__handle_events_next")).get("orders"))
+    orders = [one for one in _list(rounds.get(host.name)) if "do" in one]
+    if not orders:
+        return {}
+    number, last = orders[0]["number"], orders[-1]["do"]
+    answer = _mapping(host.raw("__handle_events_answer"))
+    failure = _mapping(host.raw("__handle_events_failure"))
+    report = {
+        "number": number,
+        "failure": failure if str(failure.get("number")) == str(number) else {},
+        "answer": {} if last in ("stop", "after_batch") else answer_of(host) if last == "ask" else answer,
+    }
+    if last == "drain":
+        report["listed"] = answer
+        report["remaining"] = _remaining(host)
+        report["confirmed"] = _mapping(host.raw("__load_balancer_removal_health_probe_found")).get("confirmed", True)
+        report["warnings"] = _leaving(host, number)
+    elif last == "restore":
+        report["claims"] = _mapping(host.raw("__handle_events_renewed")).get("claims")
+        report["owner"] = host.raw("__handle_events_owner")
+        report["kept_out"] = _list(host.raw("__load_balancer_removal_kept_out"))
+        report["partly_out"] = _list(host.raw("__load_balancer_removal_partly_out"))
+    if orders[0]["do"] == "stop":
+        stretch = _mapping(_mapping(host.raw("__graceful_shutdown_done")).get("stretch"))
+        report["stop_warnings"] = _list(stretch.get("warnings"))
+    return report
+
+
+def _remaining(host: HostVariables) -> list[Any]:
+    """The connections that remained when time ran out, by the tasks of the role that wait for them."""
+    sessions = _list(_mapping(host.raw("__load_balancer_removal_haproxy_sessions")).get("results"))
+    return [
+        *_list(_mapping(host.raw("__load_balancer_removal_connections")).get("remaining")),
+        *(one.get("msg") for one in map(_mapping, sessions) if one.get("timed_out")),
+        *_list(_mapping(host.raw("__load_balancer_removal_gateway_drained")).get("remaining")),
+    ]
+
+
+def _leaving(host: HostVariables, number: Any) -> list[Any]:
+    """Which balancers the host leaves by itself, as the role has noted in this attempt."""
+    noted = _mapping(host.raw("__load_balancer_removal_noted"))
+    attempt = "%s %s" % (_mapping(host.raw("__handle_events_this_run")).get("id"), number)
+    return _list(noted.get("leaving")) if noted.get("attempt") == attempt else []
 
 
 def status_of(host: HostVariables) -> dict[str, Any]:

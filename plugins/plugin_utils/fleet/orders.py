@@ -8,7 +8,7 @@ end the run for the others: what cannot be read is a failure on that host.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -41,15 +41,54 @@ _NAMES = {
 
 Raw = Mapping[str, Any]
 
-FILES = {"": "nothing.yml"} | {
-    do: "orders/%s.yml" % do for do in (_FILES.get(step, step.value) for step in Step if step.is_order)
+_FILES_OF_DEMAND = {
+    DemandKind.MOVE: {Step.ASK: "../redeploy_early/ask.yml", Step.MOVE: "../redeploy_early/move.yml"},
+    DemandKind.UPGRADE: {
+        Step.ASK: "../handle_os_upgrades/ask.yml",
+        Step.MOVE: "../handle_os_upgrades/upgrade.yml",
+        Step.RESTORE: "../handle_os_upgrades/restore.yml",
+    },
+    DemandKind.UPDATE: {Step.CANCEL: "../prepare_for_updates/cancel.yml"},
 }
-"""By what is ordered, the file of tasks that carries it out, below playbooks/tasks/handle_events."""
+"""What is carried out otherwise where something is demanded of the hosts."""
 
 
-def orders_as_dicts(order: Order, now: float) -> list[dict[str, Any]]:
-    """Write an order, and those that follow it in the same round, see `order_as_dict`."""
-    return [order_as_dict(one, now) for one in (order, *order.then)]
+def file_of(step: Step, demand: DemandKind | None) -> str:
+    """The file of tasks that carries out an order, below playbooks/tasks/handle_events."""
+    of_demand = _FILES_OF_DEMAND[demand] if demand else {}
+    return of_demand.get(step, "orders/%s.yml" % _FILES.get(step, step.value))
+
+
+def round_as_dicts(
+    orders: Sequence[Order], names: Iterable[str], demand: DemandKind | None, now: float, *, shows: bool
+) -> dict[str, list[dict[str, Any]]]:
+    """Write what each host of a batch does in a round, one after the other: each a `file` of tasks, with its order.
+
+    Equally many for each host, because Ansible takes the hosts through them together.
+
+    :param names: all hosts of the batch
+    :param now: seconds since the epoch
+    :param shows: whether there are lines to be shown before
+    """
+    given = {
+        order.host: [
+            {**order_as_dict(one, now), "file": file_of(one.do, demand), "link": link}
+            for link, one in enumerate((order, *order.then))
+        ]
+        for order in orders
+    }
+    length = max(map(len, given.values()), default=1)
+    filler: dict[str, Any] = {"file": "nothing.yml" if orders else "over.yml"}
+    pauses = any(order.pause for order in orders)
+    whole = {}
+    for name in names:
+        own = given.get(name, [])
+        first = own[0] if own else {}
+        before = [{**first, "file": "show.yml"}] if shows else []
+        if pauses:
+            before.append({**first, "file": "pause.yml" if first.get("pause") else "nothing.yml"})
+        whole[name] = [*before, *own, *[filler] * (length - len(own))]
+    return whole
 
 
 def order_as_dict(order: Order, now: float) -> dict[str, Any]:
@@ -91,9 +130,7 @@ def order_as_dict(order: Order, now: float) -> dict[str, Any]:
 def read_reports(run: Run, raw: Mapping[str, Raw], balancers: Balancers, this_run: Raw) -> list[OrderReport]:
     """Read the outcome of the latest orders.
 
-    :param raw: by host, what the playbook says of it: the `number` of its order, and the `answer` of the task that
-        carries it out, or the last of those that follow it; or as `failure` that of the `task` that has failed, and
-        with which `link`: how many orders before it have succeeded
+    :param raw: by host, what its tasks have registered, see `report_of`
     :param this_run: what tells the run from others, see `describe_run`
     """
     given = {name: (host.step, *host.then) for name, host in run.hosts.items() if host.is_given}

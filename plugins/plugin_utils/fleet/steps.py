@@ -15,7 +15,7 @@ from .contacts import choose_contacts, describe_others, is_back, note_resting, o
 from .demand import DemandKind
 from .left_out import forget, note, noted_in
 from .news import changes, out, summary
-from .orders import FILES, balancers_to_ask, known_host, note_asked, orders_as_dicts, read_reports
+from .orders import balancers_to_ask, known_host, note_asked, order_as_dict, read_reports, round_as_dicts
 from .plan import Plan
 from .policy import read_policy
 from .reading import check_alike, read_host
@@ -186,19 +186,14 @@ def go_on(call: Call) -> dict[str, Any]:
         restored = [name for name, host in run.hosts.items() if host.result.restored]
         note(kept.out_directory, {name: kept.vm_ids.get(name, "") for name in leased})
         forget(kept.out_directory, {name: kept.vm_ids.get(name, "") for name in restored})
-    ordered = {order.host: orders_as_dicts(order, call.now) for order in orders}
-    if ordered:
-        next(iter(ordered.values()))[0]["heeds_later_jobs"] = heeds
+    ordered = round_as_dicts(orders, reports, run.demand, call.now, shows=bool(lines))
     return {
         "orders": ordered,
+        "heeds_later_jobs": orders[0].host if orders and heeds else "",
         "lines": as_plain(lines),
         "news": as_plain(changes(before, run, call.now)),
         "status": plain(summary(run)),
         "out": as_plain(out(run)),
-        "is_over": not orders,
-        "links": max((len(one) for one in ordered.values()), default=1),
-        "pauses": any(one[0]["pause"] for one in ordered.values()),
-        "files": FILES,
         "by_probe_alone": all(run.hosts[name].reading.by_probe_alone for name in run.plan.turns[run.turn]),
         "longest_step": longest_step,
     }
@@ -208,7 +203,7 @@ def report(call: Call) -> dict[str, Any]:
     """Say what became of all hosts."""
     run = read_run(call.path, read_policy(call.arguments["policy"])).run
     return {
-        "orders": {order.host: orders_as_dicts(order, call.now) for order in still_leased(run)},
+        "orders": {order.host: [order_as_dict(order, call.now)] for order in still_leased(run)},
         "report": as_plain(run.report()._asdict()),
         "is_cancelled": run.is_cancelled,
     }

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import yaml
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.answers import MARKER
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.typed import typed
 from jinja2.meta import find_undeclared_variables
 from jinja2.nativetypes import NativeEnvironment
 
@@ -23,13 +23,9 @@ def decided(name: str, **variables: Any) -> Any:
     if name in variables:
         return variables[name]
     environment = NativeEnvironment()
-    environment.filters["foghorn.azure_events.typed"] = typed
-
-    def rendered(text: str) -> Any:
-        names = find_undeclared_variables(environment.parse(text)).intersection({*OWN, *variables})
-        return environment.from_string(text).render({other: decided(other, **variables) for other in names})
-
-    return [rendered(text) for text in OWN[name]] if isinstance(OWN[name], list) else rendered(OWN[name])
+    environment.filters["product"] = product
+    names = find_undeclared_variables(environment.parse(OWN[name])).intersection({*OWN, *variables})
+    return environment.from_string(OWN[name]).render({other: decided(other, **variables) for other in names})
 
 
 def test_given_no_variables_when_a_host_is_checked_then_it_is_where_the_role_leaves_its_traces() -> None:

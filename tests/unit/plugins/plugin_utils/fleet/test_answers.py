@@ -11,6 +11,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.answers
     MARKER,
     Variables,
     answer_of,
+    report_of,
     status_of,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import note_asked
@@ -157,3 +158,76 @@ def test_given_a_host_whose_state_is_asked_for_then_its_traces_and_what_was_read
 
     assert said["traces"] == ["/r", MARKER]
     assert said["answer"] == expected
+
+
+def reported(*orders: str, **registered: Any) -> dict[str, Any]:
+    """What is reported of a host with these orders."""
+    given = [{"file": "show.yml"}, *({"do": do, "number": "0.4", "file": f"orders/{do}.yml"} for do in orders)]
+    raw = {"__handle_events_next": {"orders": {"web1": given}}, "__handle_events_this_run": RUN, **registered}
+    return report_of(Variables(HostVars(raw)).of("web1"))
+
+
+def test_given_no_orders_then_nothing_is_reported() -> None:
+    assert reported() == {}
+    assert report_of(Variables(HostVars({"__handle_events_next": {}})).of("web1")) == {}
+
+
+def test_given_orders_that_were_carried_out_then_the_answer_is_that_of_the_last_task_that_gives_one() -> None:
+    answered: dict[str, Any] = {"__handle_events_answer": {"approved": []}}
+
+    assert reported("note", "approve", **answered)["answer"] == {"approved": []}
+    # They give none: this is that of an order before.
+    assert reported("stop", **answered)["answer"] == {}
+    assert reported("ask", __handle_events_found=FOUND)["answer"]["found"] == FOUND
+
+
+@pytest.mark.parametrize(("number", "counts"), [("0.4", True), ("0.3", False)])
+def test_given_a_failure_then_it_counts_if_it_is_of_these_orders(number: str, counts: bool) -> None:
+    failure = {"number": number, "link": 1, "task": "Approve", "answer": {"msg": "no"}}
+
+    assert reported("note", "approve", __handle_events_failure=failure)["failure"] == (failure if counts else {})
+
+
+def test_given_a_drain_then_it_is_reported_what_is_announced_what_remains_and_what_the_host_leaves_by_itself() -> None:
+    drained: dict[str, Any] = {
+        "__handle_events_answer": {"events": []},
+        "__load_balancer_removal_connections": {"remaining": ["port 80"]},
+        "__load_balancer_removal_haproxy_sessions": {"results": [{"timed_out": True, "msg": "lb1"}, {"msg": "lb2"}]},
+        "__load_balancer_removal_gateway_drained": {"remaining": ["gateway"]},
+        "__load_balancer_removal_health_probe_found": {"confirmed": False},
+        "__load_balancer_removal_noted": {"attempt": "R 0.4", "leaving": ["azure"]},
+    }
+    said = reported("lease", "drain", **drained)
+
+    assert (said["listed"], said["confirmed"]) == ({"events": []}, False)
+    assert said["remaining"] == ["port 80", "lb1", "gateway"]
+    assert said["warnings"] == ["azure"]
+    # Of an attempt before.
+    drained["__load_balancer_removal_noted"]["attempt"] = "R 0.2"
+    assert reported("lease", "drain", **drained)["warnings"] == []
+
+
+def test_given_a_stop_and_a_return_then_what_the_roles_have_found_is_reported() -> None:
+    stopped = {"__graceful_shutdown_done": {"stretch": {"warnings": ["slow"]}}}
+    restored = {
+        "__handle_events_renewed": {"claims": {"by_hand": {}}},
+        "__load_balancer_removal_kept_out": ["lb1"],
+        "__load_balancer_removal_partly_out": ["lb2"],
+    }
+    said = reported("restore", **stopped, **restored)
+
+    assert reported("stop", "note", "approve", **stopped)["stop_warnings"] == ["slow"]
+    assert (said["claims"], said["kept_out"], said["partly_out"]) == ({"by_hand": {}}, ["lb1"], ["lb2"])
+    assert "stop_warnings" not in said
+
+
+@pytest.mark.parametrize("value", [7, "text", None, ["a"], {"results": 7, "remaining": 7, "stretch": 7}])
+@pytest.mark.parametrize("order", ["drain", "stop", "restore", "watch"])
+def test_given_anything_that_a_host_says_then_its_report_can_be_read(order: str, value: Any) -> None:
+    names = ["answer", "failure", "renewed"]
+    roles = ["load_balancer_removal_connections", "load_balancer_removal_haproxy_sessions", "graceful_shutdown_done"]
+    said = reported(
+        order, **{f"__handle_events_{name}": value for name in names}, **{f"__{name}": value for name in roles}
+    )
+
+    assert said["number"] == "0.4"

@@ -20,10 +20,12 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand 
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import (
     balancers_to_ask,
+    file_of,
     known_host,
     note_asked,
     order_as_dict,
     read_reports,
+    round_as_dicts,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
@@ -42,7 +44,7 @@ from .conftest import NOW, event
 
 RUN = describe_run("handle_events")
 LEASE = {"owner": "handle_events", "breaks": False}
-ORDERS = Path(__file__).resolve().parents[5] / "playbooks" / "tasks" / "handle_events" / "orders"
+TASKS = Path(__file__).resolve().parents[5] / "playbooks" / "tasks" / "handle_events"
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=5),
@@ -99,18 +101,45 @@ def report_of(step: Step, **raw: Any) -> OrderReport:
     return report
 
 
-@pytest.mark.parametrize("step", [step for step in Step if step.is_order])
-def test_each_order_has_a_file_that_carries_it_out(step: Step) -> None:
-    name = order_as_dict(Order("h0", step), NOW)["do"]
+def test_each_order_has_a_file_that_carries_it_out_and_each_file_an_order() -> None:
+    demands = {Step.MOVE: DemandKind.MOVE, Step.CANCEL: DemandKind.UPDATE}
+    named = {
+        file_of(step, demand)
+        for step in Step
+        if step.is_order
+        # What a demand is for is done by the playbook that makes it.
+        for demand in ([demands[step]] if step in demands else [None, *DemandKind])
+    }
 
-    # What a demand is for is done by the playbook that makes it.
-    assert step in (Step.MOVE, Step.CANCEL) or (ORDERS / f"{name}.yml").is_file()
+    assert [name for name in named if not (TASKS / name).is_file()] == []
+    assert {f"orders/{path.name}" for path in (TASKS / "orders").glob("*.yml")} <= named
 
 
-def test_each_file_carries_out_an_order() -> None:
-    names = {order_as_dict(Order("h0", step), NOW)["do"] for step in Step if step.is_order}
+def test_given_orders_then_all_hosts_of_the_batch_do_equally_much_in_the_round_and_their_orders_are_theirs() -> None:
+    chained = Order("h0", Step.STOP, "0.1", then=[Order("h0", Step.NOTE, "0.2")])
 
-    assert {path.stem for path in ORDERS.glob("*.yml")} <= names
+    written = round_as_dicts([chained, Order("h1", Step.WATCH, "0.1")], ["h0", "h1", "h2"], None, NOW, shows=False)
+
+    assert [(one["file"], one["do"], one["link"]) for one in written["h0"]] == [
+        ("orders/stop.yml", "stop", 0),
+        ("orders/note.yml", "note", 1),
+    ]
+    assert [one["file"] for one in written["h1"]] == ["orders/watch.yml", "nothing.yml"]
+    assert written["h2"] == [{"file": "nothing.yml"}] * 2
+
+
+def test_given_lines_and_a_host_that_waits_a_moment_then_all_hosts_show_them_first_and_the_others_do_not_wait() -> None:
+    waits, asks = Order("h0", Step.ASK, "0.1", pause=1.2), Order("h1", Step.ASK, "0.1")
+
+    written = round_as_dicts([waits, asks], ["h0", "h1"], DemandKind.MOVE, NOW, shows=True)
+
+    assert [one["file"] for one in written["h0"]] == ["show.yml", "pause.yml", "../redeploy_early/ask.yml"]
+    assert [one["file"] for one in written["h1"]] == ["show.yml", "nothing.yml", "../redeploy_early/ask.yml"]
+    assert written["h0"][1]["pause"] == 2
+
+
+def test_given_no_orders_then_the_batch_is_over() -> None:
+    assert round_as_dicts([], ["h0"], None, NOW, shows=False) == {"h0": [{"file": "over.yml"}]}
 
 
 def test_given_an_order_when_written_then_it_is_json_and_has_all_that_the_host_needs() -> None:
