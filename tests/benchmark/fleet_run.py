@@ -53,7 +53,7 @@ NOTICE = 15 * 60.0  # seconds; what Azure usually gives
 
 IDLE_TASKS = 1.0
 """How many tasks an idle host may be sent."""
-PINGS_LIMIT = 100.0
+PINGS_LIMIT = 75.0
 """How many plain pings of a host a hit one may cost the controller, in processor time."""
 PINGS = 10
 LINES_LIMIT = 530
