@@ -292,8 +292,11 @@ class Run(NamedTuple):
 
     @property
     def number(self) -> str:
-        """Which round of orders was given last."""
-        return "%d.%d" % (self.turn, self.given)
+        """Which round of orders was given last.
+
+        It is no Python literal: with jinja2_native, ansible-core before 2.19 makes 0.1 of the text 0.10.
+        """
+        return "%d/%d" % (self.turn, self.given)
 
     @property
     def is_turn_over(self) -> bool:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import itertools
 import math
@@ -1213,3 +1214,11 @@ def test_given_any_fleet_when_steps_break_and_the_controller_is_killed_then_noth
 
     assert world.is_as_before()
     assert len(world.approvals) == len(set(world.approvals))
+
+
+def test_given_a_round_when_numbered_then_ansible_takes_the_number_for_text() -> None:
+    run = begin([Host("h0", "vm_0", (event(resources=("vm_0",)),))], Policy(), NOW)._replace(given=10)
+
+    # What ansible-core before 2.19 does with jinja2_native.
+    with pytest.raises((SyntaxError, ValueError)):
+        ast.literal_eval(run.number)
