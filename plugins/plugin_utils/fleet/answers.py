@@ -137,9 +137,10 @@ def report_of(host: HostVariables) -> dict[str, Any]:
     number, last = orders[0]["number"], orders[-1]["do"]
     answer = _mapping(host.raw("__handle_events_answer"))
     failure = _mapping(host.raw("__handle_events_failure"))
+    is_of_these = failure.get("number") == number
     report = {
         "number": number,
-        "failure": failure if str(failure.get("number")) == str(number) else {},
+        "failure": {name: failure.get(name) for name in ("link", "task", "answer")} if is_of_these else {},
         "answer": {} if last in ("stop", "after_batch") else answer_of(host) if last == "ask" else answer,
     }
     if last == "drain":

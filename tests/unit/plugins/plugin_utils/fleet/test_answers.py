@@ -162,7 +162,7 @@ def test_given_a_host_whose_state_is_asked_for_then_its_traces_and_what_was_read
 
 def reported(*orders: str, **registered: Any) -> dict[str, Any]:
     """What is reported of a host with these orders."""
-    given = [{"file": "show.yml"}, *({"do": do, "number": "0.4", "file": f"orders/{do}.yml"} for do in orders)]
+    given = [{"file": "show.yml"}, *({"do": do, "number": "0/4", "file": f"orders/{do}.yml"} for do in orders)]
     raw = {"__handle_events_next": {"orders": {"web1": given}}, "__handle_events_this_run": RUN, **registered}
     return report_of(Variables(HostVars(raw)).of("web1"))
 
@@ -181,11 +181,12 @@ def test_given_orders_that_were_carried_out_then_the_answer_is_that_of_the_last_
     assert reported("ask", __handle_events_found=FOUND)["answer"]["found"] == FOUND
 
 
-@pytest.mark.parametrize(("number", "counts"), [("0.4", True), ("0.3", False)])
+@pytest.mark.parametrize(("number", "counts"), [("0/4", True), ("0/3", False)])
 def test_given_a_failure_then_it_counts_if_it_is_of_these_orders(number: str, counts: bool) -> None:
-    failure = {"number": number, "link": 1, "task": "Approve", "answer": {"msg": "no"}}
+    failed = {"link": 1, "task": "Approve", "answer": {"msg": "no"}}
+    noted = {"number": number, **failed}
 
-    assert reported("note", "approve", __handle_events_failure=failure)["failure"] == (failure if counts else {})
+    assert reported("note", "approve", __handle_events_failure=noted)["failure"] == (failed if counts else {})
 
 
 def test_given_a_drain_then_it_is_reported_what_is_announced_what_remains_and_what_the_host_leaves_by_itself() -> None:
@@ -195,7 +196,7 @@ def test_given_a_drain_then_it_is_reported_what_is_announced_what_remains_and_wh
         "__load_balancer_removal_haproxy_sessions": {"results": [{"timed_out": True, "msg": "lb1"}, {"msg": "lb2"}]},
         "__load_balancer_removal_gateway_drained": {"remaining": ["gateway"]},
         "__load_balancer_removal_health_probe_found": {"confirmed": False},
-        "__load_balancer_removal_noted": {"attempt": "R 0.4", "leaving": ["azure"]},
+        "__load_balancer_removal_noted": {"attempt": "R 0/4", "leaving": ["azure"]},
     }
     said = reported("lease", "drain", **drained)
 
@@ -203,7 +204,7 @@ def test_given_a_drain_then_it_is_reported_what_is_announced_what_remains_and_wh
     assert said["remaining"] == ["port 80", "lb1", "gateway"]
     assert said["warnings"] == ["azure"]
     # Of an attempt before.
-    drained["__load_balancer_removal_noted"]["attempt"] = "R 0.2"
+    drained["__load_balancer_removal_noted"]["attempt"] = "R 0/2"
     assert reported("lease", "drain", **drained)["warnings"] == []
 
 
@@ -230,4 +231,4 @@ def test_given_anything_that_a_host_says_then_its_report_can_be_read(order: str,
         order, **{f"__handle_events_{name}": value for name in names}, **{f"__{name}": value for name in roles}
     )
 
-    assert said["number"] == "0.4"
+    assert said["number"] == "0/4"

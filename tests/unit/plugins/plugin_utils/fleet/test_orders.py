@@ -116,9 +116,9 @@ def test_each_order_has_a_file_that_carries_it_out_and_each_file_an_order() -> N
 
 
 def test_given_orders_then_all_hosts_of_the_batch_do_equally_much_in_the_round_and_their_orders_are_theirs() -> None:
-    chained = Order("h0", Step.STOP, "0.1", then=[Order("h0", Step.NOTE, "0.2")])
+    chained = Order("h0", Step.STOP, "0/1", then=[Order("h0", Step.NOTE, "0/2")])
 
-    written = round_as_dicts([chained, Order("h1", Step.WATCH, "0.1")], ["h0", "h1", "h2"], None, NOW, shows=False)
+    written = round_as_dicts([chained, Order("h1", Step.WATCH, "0/1")], ["h0", "h1", "h2"], None, NOW, shows=False)
 
     assert [(one["file"], one["do"], one["link"]) for one in written["h0"]] == [
         ("orders/stop.yml", "stop", 0),
@@ -129,7 +129,7 @@ def test_given_orders_then_all_hosts_of_the_batch_do_equally_much_in_the_round_a
 
 
 def test_given_lines_and_a_host_that_waits_a_moment_then_all_hosts_show_them_first_and_the_others_do_not_wait() -> None:
-    waits, asks = Order("h0", Step.ASK, "0.1", pause=1.2), Order("h1", Step.ASK, "0.1")
+    waits, asks = Order("h0", Step.ASK, "0/1", pause=1.2), Order("h1", Step.ASK, "0/1")
 
     written = round_as_dicts([waits, asks], ["h0", "h1"], DemandKind.MOVE, NOW, shows=True)
 
@@ -148,7 +148,7 @@ def test_given_an_order_when_written_then_it_is_json_and_has_all_that_the_host_n
     reboot = event(resources=("vm_0",), event_id="E", notice=3000)
     for step in (Step.LEASE, Step.NOTE, Step.APPROVE):
         order = Order(
-            "h0", step, "0.1", host_plan=run.hosts["h0"].host_plan, event_ids=("E",), as_seen=[reboot], is_ours=True
+            "h0", step, "0/1", host_plan=run.hosts["h0"].host_plan, event_ids=("E",), as_seen=[reboot], is_ours=True
         )
         told = json.loads(json.dumps(order_as_dict(order, NOW)))
 
@@ -156,10 +156,10 @@ def test_given_an_order_when_written_then_it_is_json_and_has_all_that_the_host_n
     assert told["starts_at"] == NOW + 3000
     assert (told["approving"], told["seen"], told["event_ids"]) == (["E"], ["E"], ["E"])
     assert [one["event_id"] for one in told["as_seen"]] == ["E"]
-    assert (told["removes"], told["is_final"], told["number"]) == (True, False, "0.1")
+    assert (told["removes"], told["is_final"], told["number"]) == (True, False, "0/1")
 
 
-@pytest.mark.parametrize("raw", [{}, {"number": "0.1", "answer": {}}, {"number": None}])
+@pytest.mark.parametrize("raw", [{}, {"number": "0/1", "answer": {}}, {"number": None}])
 def test_given_a_host_that_has_left_the_play_when_it_reports_nothing_new_then_it_was_cut_short(
     raw: dict[str, Any],
 ) -> None:
