@@ -108,8 +108,8 @@ class MembersState:
 
     def waiting_for(self, one: Tracked) -> Sequence[Tuple[str, str]]:
         """Whom a shared event waits for, by name, and why, in a word or two."""
-        heard = MemberView(self.statuses, self._faults, self._urls_of([one]), self._answered, self.stale)
-        return waiting_for(one, self._recorder.state.vm_name or "", self._recorder.rules, heard)
+        view = MemberView(self.statuses, self._faults, self._urls_of([one]), self._answered, self.stale)
+        return waiting_for(one, self._recorder.state.vm_name or "", self._recorder.rules, view)
 
     def waiting(self) -> "Dict[str, Sequence[Tuple[str, str]]]":
         """The same of each shared event, by its id."""

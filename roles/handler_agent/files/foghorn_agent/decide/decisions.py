@@ -558,15 +558,15 @@ def to_approve(
             events.append(one.event)
         elif plan.approve == QUORUM:
             members = [name_key(name) for name in one.event.resources]
-            heard = statuses.get(one.event_id.lower(), {})
+            said = statuses.get(one.event_id.lower(), {})
             me = next((name for name in names if name in members), None)
             if me is None:
                 continue
             before = members[: members.index(me)]
             replaced = [name for name in before if name in silent]
             # A VM that would not approve is passed over even if it answers.
-            if all(name in replaced or not heard.get(name, _UNHEARD).approves for name in before) and all(
-                heard.get(name, _UNHEARD).agrees and (name in replaced or name not in stale)
+            if all(name in replaced or not said.get(name, _UNHEARD).approves for name in before) and all(
+                said.get(name, _UNHEARD).agrees and (name in replaced or name not in stale)
                 for name in members
                 if name != me
             ):

@@ -38,26 +38,31 @@ class MemberView(NamedTuple):
 def shared_events(state: State, rules: Sequence[Rule]) -> List[Tracked]:
     """The events about which other members have to be asked."""
     return [
-        one
-        for one in state.tracked
-        if one.over is None and one.event.is_scheduled and one.event.is_shared and plan_of(rules, one).approve == QUORUM
+        tracked
+        for tracked in state.tracked
+        if tracked.over is None
+        and tracked.event.is_scheduled
+        and tracked.event.is_shared
+        and plan_of(rules, tracked).approve == QUORUM
     ]
 
 
-def waiting_for(one: Tracked, vm_name: str, rules: Sequence[Rule], heard: MemberView) -> "List[Tuple[str, str]]":
+def waiting_for(tracked: Tracked, vm_name: str, rules: Sequence[Rule], view: MemberView) -> "List[Tuple[str, str]]":
     """The members that a shared event waits for, by name, and why, in a word or two."""
     me = name_key(vm_name)
-    statuses = heard.statuses.get(one.event_id.lower(), {})
+    statuses = view.statuses.get(tracked.event_id.lower(), {})
     found: List[Tuple[str, str]] = []
-    for name in one.event.resources:
+    for name in tracked.event.resources:
         key = name_key(name)
         if key == me:
-            if not is_ready(one, plan_of(rules, one)):
+            if not is_ready(tracked, plan_of(rules, tracked)):
                 found.append((name, "not ready"))
-        elif key not in statuses or not statuses[key].agrees or key in heard.stale:
-            found.append((name, _reason(key, statuses, heard)))
+        elif key not in statuses or not statuses[key].agrees or key in view.stale:
+            found.append((name, _reason(key, statuses, view)))
     if not found:
-        approvers = [name for name in one.event.resources if name_key(name) == me or statuses[name_key(name)].approves]
+        approvers = [
+            name for name in tracked.event.resources if name_key(name) == me or statuses[name_key(name)].approves
+        ]
         found = [(name, "is to approve") for name in approvers[:1] if name_key(name) != me]
     return found
 
@@ -67,12 +72,12 @@ def as_text(waiting: "Sequence[Tuple[str, str]]") -> str:
     return ", ".join("%s (%s)" % one for one in waiting)
 
 
-def _reason(key: NameKey, statuses: Mapping[NameKey, MemberStatus], heard: MemberView) -> str:
-    if key not in heard.known:
+def _reason(key: NameKey, statuses: Mapping[NameKey, MemberStatus], view: MemberView) -> str:
+    if key not in view.known:
         return NOT_CONFIGURED
-    if key in heard.faults:
-        return heard.faults[key]
-    if key not in heard.answered:
+    if key in view.faults:
+        return view.faults[key]
+    if key not in view.answered:
         return NOT_ASKED
     if key not in statuses:
         return "does not know of it"
