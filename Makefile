@@ -170,7 +170,7 @@ nginx:
 awx-collection: $(VENV)/.test
 	@tools/get_awx_collection.sh $(BIN)/python requirements/awx.txt $(CACHE)/awx
 
-$(filter-out integration-modules integration-playbooks,$(INTEGRATION)): integration-%: $(VENV)/.test
+$(filter-out integration-arm integration-modules integration-playbooks,$(INTEGRATION)): integration-%: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/integration/$*
 
 # What PowerShell runs on Windows VMs, with the newest ansible-core, which runs such modules on Linux too.
@@ -186,12 +186,13 @@ HANDLE_EVENTS := $(PLAYBOOK_TESTS)/test_handle_events.py
 CONTROL_PLANE := $(patsubst %,$(PLAYBOOK_TESTS)/test_%.py,ask_azure handle_os_upgrades redeploy_early prepare_for_updates)
 # Playbooks have failed on the oldest ansible-core only, which evaluates variables earlier: these are tested there; modules,
 # and hostile hosts as well, on the newest; events and the other rooms on that of this environment.
-integration-playbooks integration-control-plane: $(VENV)/.test
+integration-playbooks integration-control-plane integration-arm: $(VENV)/.test
 	@OTHERWISE=$(VENV) tools/on_other_core.sh oldest $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
 integration-playbooks: TESTS := $(PLAYBOOK_TESTS) $(addprefix --ignore ,$(HANDLE_EVENTS) $(CONTROL_PLANE))
 integration-control-plane: TESTS := $(CONTROL_PLANE)
 # What many an ansible.cfg sets: before ansible-core 2.19, templates make numbers of text then.
-integration-control-plane: export ANSIBLE_JINJA2_NATIVE := 1
+integration-control-plane integration-arm: export ANSIBLE_JINJA2_NATIVE := 1
+integration-arm: TESTS := tests/integration/arm
 integration-handle-events: $(VENV)/.test
 	@$(BIN)/python -m pytest $(HANDLE_EVENTS)
 
