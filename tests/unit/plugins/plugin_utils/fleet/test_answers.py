@@ -142,6 +142,17 @@ def test_given_a_host_that_was_refused_or_whose_python_is_too_old_then_that_is_i
     assert answer(__handle_events_demand="move", **refused)["answer"] == {"msg": "it is a Windows host"}
 
 
+@pytest.mark.parametrize("name", ["resource_id", "vm_id"])
+def test_given_a_directory_of_another_vm_then_what_is_written_there_is_not_about_this_host(name: str) -> None:
+    lease = {"id": "L", "until": 60.0}
+    found = {**FOUND, "lease": lease, "vm": {name: "/other"}, "scheduled": {**FOUND["scheduled"], name: "/this"}}
+
+    reading = note_asked("web1", answer(found), RUN)
+
+    assert not reading["leased"]
+    assert ("directory of another VM, /other" in reading["failure"]) is (name == "resource_id")
+
+
 def test_given_commands_then_they_say_whether_the_host_is_in_if_each_has_a_status() -> None:
     one, other = {"name": "a", "status": ["true"]}, {"name": "b"}
 

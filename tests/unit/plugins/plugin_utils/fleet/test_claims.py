@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
+import socket
 import subprocess
 import sys
 from typing import Any
@@ -49,6 +51,10 @@ def test_given_a_lease_of_this_run_then_it_is_no_obstacle() -> None:
 def test_given_a_job_of_a_controller_then_the_run_is_named_like_it(job: dict[str, Any], by: str) -> None:
     assert describe_run("handle_events", job)["by"] == by
     assert describe_run("handle_events", {"id": ""})["by"] == describe_run("handle_events")["by"]
+
+
+def test_given_a_run_of_a_user_then_it_is_named_by_the_user_and_the_machine() -> None:
+    assert describe_run("drain")["by"] == f"{getpass.getuser()} on {socket.gethostname()}"
 
 
 @pytest.mark.parametrize("missing", ["id", "controller", "template_id"])

@@ -15,6 +15,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.chains import chain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import NO_LIMIT, Demand, DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
@@ -190,6 +191,22 @@ def test_given_what_went_wrong_when_read_then_it_is_reported(step: Step, raw: di
 
     assert found.startswith(failure)
     assert bool(found) == bool(failure)
+
+
+@pytest.mark.parametrize(("link", "failures"), [(0, ["Drain: 503"]), (1, ["", "Drain: 503"]), (7, ["", "Drain: 503"])])
+def test_given_an_order_that_failed_after_others_of_its_round_when_read_then_those_have_succeeded(
+    link: int, failures: list[str]
+) -> None:
+    reboot = event(resources=("vm_0",), notice=3000)
+    begun = begin([Host("h0", "vm_0", (reboot,)), Host("h1", "vm_1")], Policy(minimum_in_service="1"), NOW)
+    run, _orders, _longest = chain(*advance(begun, [], NOW), NOW)
+    failure = {"task": "Drain", "answer": {"msg": "503"}, "link": link}
+
+    reports = read_reports(run, {"h0": {"number": run.number, "failure": failure}}, Balancers(), RUN)
+
+    steps = enumerate((Step.LEASE, Step.DRAIN))
+    assert [(report.did, report.link) for report in reports] == [(do, at) for at, do in steps][: len(failures)]
+    assert [report.failure for report in reports] == failures
 
 
 def test_given_a_lease_that_another_run_holds_when_read_then_that_is_no_failure() -> None:

@@ -94,6 +94,20 @@ def test_given_an_end_when_hosts_are_not_ready_then_it_is_moved_as_far_as_a_leas
     assert [one["until"] for one in decided["delays"]] == ([] if until is None else [at(until)])
 
 
+@pytest.mark.parametrize(
+    ("was_begun", "is_claimed", "is_due", "is_upgraded"),
+    [(True, True, True, False), (True, False, False, True), (False, True, False, False)],
+)
+def test_given_a_host_that_nobody_asks_about_any_more_then_it_is_due_only_while_its_approved_upgrade_holds_a_claim(
+    was_begun: bool, is_claimed: bool, is_due: bool, is_upgraded: bool
+) -> None:
+    hosts = {"a": member(0, was_begun=was_begun, is_claimed=is_claimed)}
+
+    demand = decide(asked(), hosts, NORMAL, NOW)["demands"]["a"]
+
+    assert (demand["is_due"], demand["is_upgraded"]) == (is_due, is_upgraded)
+
+
 @pytest.mark.parametrize("answer", ["reject", "leave"])
 def test_given_another_answer_when_asked_then_the_host_is_left_alone_and_azure_does_not_wait_for_it(
     answer: str,

@@ -72,6 +72,16 @@ def test_given_a_role_with_a_file_that_is_no_yaml_then_it_is_named(part: str, ac
     assert f"{broken}: it is no YAML: " in told
 
 
+@pytest.mark.parametrize(("part", "is_refused"), [("handlers", True), ("tasks", True), ("vars", False)])
+def test_given_a_role_with_a_file_that_is_no_list_of_tasks_then_it_is_refused_only_where_ansible_wants_tasks(
+    part: str, is_refused: bool, tmp_path: Path
+) -> None:
+    write(tmp_path / "role" / part / "main.yml", "a: 1\n")
+    path = write(tmp_path / "own.yml", f"- include_role: {{name: {tmp_path}/role}}\n")
+
+    assert ("it is no list of tasks" in why_no_tasks(str(path))) is is_refused
+
+
 def test_given_tasks_of_a_service_then_what_they_include_is_searched_in_the_role_that_calls_them_as_well(
     tmp_path: Path,
 ) -> None:

@@ -15,6 +15,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import ClockReading, as_utc
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import Demand, DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt, Host, PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
     Plan,
@@ -575,6 +576,15 @@ def test_given_the_minimum_needs_all_that_are_in_service_then_what_can_wait_stay
     assert approvals(plan, ["h0", "h1"]) == {"h1": ["Preempt-vm_1"]}
 
 
+@pytest.mark.parametrize(("notice", "is_held"), [(300, True), (299, False)])
+def test_given_the_minimum_needs_all_when_less_notice_is_left_than_urgent_within_then_it_holds_no_host(
+    notice: float, is_held: bool
+) -> None:
+    plan = make_plan(fleet(event(notice=notice), count=1), Policy(minimum_in_service="1", urgent_within=300), NOW)
+
+    assert ("h0" in plan.held) == is_held
+
+
 def test_given_a_group_that_is_smaller_than_its_minimum_then_it_is_held_back_and_the_others_are_maintained() -> None:
     web, *db = fleet(*(event(resources=(f"vm_{n}",)) for n in (0, 1)))
     hosts = [web._replace(groups=("web",)), *(host._replace(groups=("db",)) for host in db)]
@@ -632,8 +642,18 @@ def test_given_a_shared_event_beyond_all_room_then_it_goes_alone_and_waits_for_w
     hosts = fleet(event(resources=("vm_0", "vm_1")), count=3)
 
     assert make_plan(hosts, Policy(minimum_in_service="2"), NOW).batches == [["h0", "h1"]]
+    assert make_plan(hosts[:2], Policy(minimum_in_service="2"), NOW, rest=hosts[2:]).batches == [["h0", "h1"]]
     hosts[2] = hosts[2]._replace(is_out=True)
     assert list(make_plan(hosts, Policy(minimum_in_service="2"), NOW).held) == ["h0", "h1"]
+
+
+def test_given_a_demand_beyond_all_room_then_it_waits_even_alone_because_nothing_forces_it() -> None:
+    hosts = [host._replace(demand=Demand(DemandKind.UPGRADE, "both")) for host in fleet(count=2)]
+    rests: tuple[list[Host] | None, ...] = (None, [])
+
+    for rest in rests:
+        assert list(make_plan(hosts, Policy(minimum_in_service="1"), NOW, rest=rest).held) == ["h0", "h1"]
+        assert make_plan(hosts, Policy(minimum_in_service="0"), NOW, rest=rest).batches == [["h0", "h1"]]
 
 
 def test_given_groups_then_each_keeps_its_own_minimum() -> None:
@@ -821,6 +841,29 @@ def test_given_one_that_was_brought_forward_then_it_goes_when_there_is_room_or_w
         "Batch 1 leaves 0 of 3 hosts in service, fewer than 2, because the platform or an agent takes h1 and h2"
     ]
     assert [plan.held for plan in (begun, meanwhile, with_room, in_time)] == [{}] * 4
+
+
+@pytest.mark.parametrize(
+    ("other", "waits"),
+    [
+        ({"is_out": True}, True),
+        ({"is_drained": True}, False),
+        ({"is_out": True, "groups": ("api",)}, False),
+    ],
+)
+def test_given_no_room_for_an_event_that_begins_soon_then_its_host_waits_only_while_another_may_return_to_its_group(
+    other: dict[str, Any], waits: bool
+) -> None:
+    hit, away, down = (host._replace(groups=("web",)) for host in fleet(event(notice=250), count=3))
+
+    plan = make_plan(
+        [hit],
+        Policy(minimum_in_service="2"),
+        NOW,
+        rest=[away._replace(**other), down._replace(is_drained=True)],
+    )
+
+    assert (plan.batches, list(plan.deferred)) == (([[]], ["h0"]) if waits else ([["h0"]], []))
 
 
 def test_given_two_that_wait_when_the_time_of_one_has_come_then_it_takes_no_room_of_one_that_is_hit_before() -> None:
@@ -1027,6 +1070,7 @@ def test_given_a_host_that_nothing_handles_when_it_is_hit_then_that_is_told_and_
     assert plan.unhandled == {"h1": "Reboot A: not handled: no agent"}
     assert plan.groups == ("all: 1 of 1 in service, 0 must stay",)
     assert plan.remarks == ("h1, h2, h3: not handled: no agent",)
+    assert plan.involved == ["h0", "h1"]
     assert [one.withheld for one in plan.event_plans] == ["it also hits vm_1, which is left alone"]
     report = describe_results(plan, {})
     assert report.by_host["h1"] == ["Reboot A: not handled: no agent"]
@@ -1043,9 +1087,11 @@ def clock(now: float, ahead: float) -> ClockReading:
 def test_given_a_clock_that_differs_from_those_of_half_of_the_hosts_then_the_run_is_refused_and_both_times_named(
     ahead: float,
 ) -> None:
-    hosts = [host._replace(clock=clock(NOW, ahead if number < 2 else 0)) for number, host in enumerate(fleet(event()))]
+    hosts = [
+        host._replace(clock=clock(NOW, (0, ahead, 2 * ahead, 0)[number])) for number, host in enumerate(fleet(event()))
+    ]
 
-    with pytest.raises(PlanError, match=r"clock is wrong: h0 .* by its clock when .* 2 of the 4 hosts") as why:
+    with pytest.raises(PlanError, match=r"clock is wrong: h1 .* by its clock when .* 2 of the 4 hosts") as why:
         make_plan([*hosts, Host("h4")], Policy(), NOW)
     assert as_utc(NOW + 1 + ahead) in str(why.value)
 
@@ -1373,6 +1419,14 @@ def test_given_events_that_may_hit_a_silent_host_then_others_go_with_them_as_the
     hosts[1] = Host("h1")
 
     assert make_plan(hosts, Policy(), NOW).turns == [["h0", "h2", "h1"], ["h3"]]
+
+
+def test_given_events_that_may_hit_a_silent_host_then_only_that_host_is_expected_to_be_in_service() -> None:
+    hosts = fleet(*(event(resources=(f"vm_{n}", "vm_1"), notice=900 + 9000 * n) for n in (0, 2, 3)), count=8)
+    hosts[1] = Host("h1")
+    hosts[6:] = [host._replace(is_drained=True) for host in hosts[6:]]
+
+    assert make_plan(hosts, Policy(approve_within=86400), NOW).turns == [["h0", "h2", "h1"], ["h3"]]
 
 
 def test_given_an_event_that_hits_a_host_of_another_batch_then_it_is_not_approved_for_that_reason() -> None:

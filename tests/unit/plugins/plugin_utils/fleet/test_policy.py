@@ -35,8 +35,8 @@ def test_given_answers_of_a_survey_as_text_then_they_are_what_they_say() -> None
         "max_failed": "2",
         "margin": "10",
         "approve": "false",
-        "approve_between": '[{"from": "22:00", "to": "05:00"}]',
-        "policies": '[{"match": {"shared": "true"}, "ignore": "yes"}]',
+        "approve_between": "[{from: '22:00', to: '05:00'}]",
+        "policies": "[{match: {shared: true}, ignore: yes}]",
     }
 
     policy = read_policy(answers)

@@ -303,6 +303,26 @@ def test_given_an_agent_with_nothing_to_do_for_the_event_then_its_host_counts_as
     assert (found["agent"] == agent, found["idle_agent"]) == (is_left_to_it, not is_left_to_it)
 
 
+@pytest.mark.parametrize(
+    ("variables", "is_seen"),
+    [
+        ({}, False),
+        ({"health_probe_url": "http://127.0.0.1/readyz"}, True),
+        ({"methods": ["haproxy"], "haproxy_hosts": ["lb1"]}, True),
+        ({"methods": ["haproxy"]}, False),
+        ({"methods": ["command"], "commands_say": True}, True),
+        ({"methods": ["health_probe", "azure_load_balancer"]}, False),
+        ({"methods": ["azure_load_balancer"]}, True),
+        # It holds no traffic back.
+        ({"methods": ["instance_protection"]}, False),
+    ],
+)
+def test_given_the_ways_back_into_rotation_then_a_host_is_seen_back_if_each_is_checked(
+    variables: dict[str, Any], is_seen: bool
+) -> None:
+    assert read_host(reading(variables=variables)).is_seen is is_seen
+
+
 GARBAGE: list[Any] = ["text", 7, ["x"], [{"event_id": 5}], {"a": 1}, [[]], [None]]
 
 
@@ -381,6 +401,13 @@ def test_given_units_that_the_host_does_not_know_then_what_would_fail_is_known_b
         "graceful_shutdown_services: ngnix: systemd has no such unit here. Correct the name, or install it",
     )
     assert read_host(reading()).would_fail == ()
+
+
+def test_given_units_that_start_others_again_then_the_plan_has_a_remark_that_names_both() -> None:
+    host = read_host(reading(found={"triggered_units": {"web.service": ["web.socket", "web.timer"]}}))
+
+    (remark,) = make_plan([host], Policy(), NOW).remarks
+    assert remark.startswith("web-1: web.service is started again by web.socket and web.timer, even after the run has")
 
 
 @pytest.mark.parametrize(

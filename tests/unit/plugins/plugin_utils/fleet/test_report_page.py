@@ -88,6 +88,8 @@ def test_given_a_rehearsal_that_passed_when_drawn_then_the_lane_has_its_phases_a
     page = Page(text)
     assert page.texts["h1"] == ["Rehearsal: Reboot"]
     took = "drain 2.6 s, succeeded, shutdown 1.0 s, succeeded, restore 1.0 s, succeeded"
+    head = ["machine", "notice left at approval", "seen", "stages", "ready", "back", "failed steps"]
+    assert page.texts["th"] == head
     assert page.texts["td"] == ["web1", "1:56 (116 s)", "0.4 s", took, "4.0 s", "66.0 s"]
     assert {"announced", "approved", "not_before"} <= set(page.classes)
     assert page.texts["li"][:2] == ["None.", "Nothing."]
@@ -138,7 +140,9 @@ def test_given_a_run_when_drawn_then_each_host_has_a_lane_and_its_notice_in_figu
     ]
     page = Page(text)
     assert page.texts["h2"][0] == "Hosts, from 2026-09-19T18:00:00Z"
-    assert "14:31 (871 s)" in page.texts["td"]
+    assert page.texts["th"] == ["host", "event", "NotBefore", "notice left at approval", "what became of it"]
+    whole = ["web1", "Reboot E0", "2026-09-19T18:15:00Z", "14:31 (871 s)", "prepared; over; restored"]
+    assert page.texts["td"][:5] == whole
     # 15 minutes after the first order, and so within four times what happened.
     assert "not_before" in page.classes
     assert "web2: Read the events: no answer" in page.texts["li"]

@@ -137,6 +137,7 @@ class World:
 
     def carry_out(self, order: Order, run_id: object) -> OrderReport:
         """Do what is ordered, and say what became of it."""
+        assert not order.pause or order.do is Step.LEASE, "it would pause with the lease in hand"
         self.pass_time(order.pause)
         self.happens.pop((order.host, order.do), lambda: None)()
         self.orders.append((order.host, order.do))
@@ -251,6 +252,8 @@ def ended_run(
                 return run
             run, reports = begin_turn(run, run.turn + 1), []
             continue
+        for order in orders:
+            assert order.do is not Step.WATCH or order.until is None or order.until > world.now, "it would end at once"
         if all(order.do in (Step.WATCH, Step.WAIT) for order in orders):
             world.pass_time(max(1, min([LOOKS_EVERY, *(order.until - world.now for order in orders if order.until)])))
         reports = []
@@ -848,6 +851,17 @@ def test_given_updates_when_all_hosts_can_be_drained_then_they_stay_out_without_
     assert all(
         results[name].failures == () and "restore_owner=updates" in results[name].outcome for name in ("h0", "h1")
     )
+
+
+def test_given_updates_when_another_run_leases_a_host_first_then_the_others_are_not_even_drained() -> None:
+    world = Updates(NOW)
+    world.happens["h1", Step.LEASE] = lambda: setattr(world.machines["h1"], "lease", "alice")
+
+    play(world, demand=DemandKind.UPDATE)
+
+    assert world.is_cancelled
+    assert Step.DRAIN not in {step for _host, step in world.orders}
+    assert world.machines["h0"].lease is None
 
 
 @pytest.mark.parametrize("step", [Step.LEASE, Step.DRAIN, Step.STOP, Step.NOTE])

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from ansible.errors import AnsibleError
 from ansible.utils.collection_loader import _collection_finder as finder
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes, unmatched
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import differs, mistakes, unmatched
 
 PLAYBOOKS = Path(__file__).parents[5] / "playbooks"
 OWN = yaml.safe_load((PLAYBOOKS / "vars" / "handle_events.yml").read_text())["__handle_events_arguments"]
@@ -178,6 +178,10 @@ def test_given_a_template_that_fails_then_its_variable_is_named() -> None:
     assert mistakes([Templates(["handle_events_margin"])], OWN) == [
         "handle_events_margin: 'mistyped' is undefined (web1)"
     ]
+
+
+def test_given_a_template_that_fails_when_it_is_compared_then_it_counts_as_different() -> None:
+    assert differs("a", Templates(["a"]), {"a": 1})
 
 
 def test_given_variables_of_others_then_they_are_not_checked() -> None:
