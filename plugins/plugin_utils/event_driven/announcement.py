@@ -35,7 +35,6 @@ SCHEDULED_EVENT = "scheduled_event"
 AGENT = "agent"
 UPDATE_MANAGER = "update_manager"
 LIFECYCLE_HOOK = "lifecycle_hook"
-KINDS = (SCHEDULED_EVENT, AGENT, UPDATE_MANAGER, LIFECYCLE_HOOK)
 
 Json = dict[str, Any]
 

@@ -226,7 +226,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else []
+    return value if isinstance(value, list) else []
 
 
 def _has_groups_alone(text: str) -> bool:

@@ -43,9 +43,9 @@ def test_given_a_template_when_it_is_launched_then_variables_come_through(key: s
 @pytest.mark.parametrize("key", TEMPLATES)
 def test_given_a_template_for_a_fleet_when_it_is_launched_then_nothing_makes_it_smaller(key: str) -> None:
     (made,) = make_job_templates(TEMPLATES, SITE, only=[key])
-    prompts = ("ask_inventory_on_launch", "ask_job_slice_count_on_launch", "ask_tags_on_launch")
+    prompts = ("inventory", "job_slice_count", "job_type", "skip_tags", "tags")
 
-    assert [made[prompt] for prompt in prompts] == [False, False, False]
+    assert not any(made[f"ask_{prompt}_on_launch"] for prompt in prompts)
     assert made["job_slice_count"] == 1
     if "hosts_variable" in TEMPLATES[key]:
         assert made["ask_limit_on_launch"] is False

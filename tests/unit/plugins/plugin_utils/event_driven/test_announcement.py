@@ -17,6 +17,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import sanitize_word
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.announcement import (
     KEY,
+    LIFECYCLE_HOOK,
+    SCHEDULED_EVENT,
     announcement,
     of_event,
     only_words_again,
@@ -30,9 +32,9 @@ from hypothesis import strategies as st
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
-def announced(**fields: Any) -> Any:
+def announced(kind: Any = SCHEDULED_EVENT, **fields: Any) -> Any:
     content = {"EventId": "AA-1", "EventType": "Reboot", "EventStatus": "Scheduled", "Resources": ["web_0"], **fields}
-    return of_event(parse_event(content), "agent", NOW)
+    return of_event(parse_event(content), "agent", NOW, kind=kind)
 
 
 def test_given_an_event_when_it_is_announced_then_it_has_the_fields_of_the_module_and_its_origin() -> None:
@@ -48,10 +50,10 @@ def test_given_the_same_event_in_another_case_when_it_is_announced_again_then_it
     assert announced()["meta"]["uuid"] == announced(EventId="aa-1", Description="other")["meta"]["uuid"]
 
 
-def test_given_another_status_or_another_id_when_it_is_announced_then_its_uuid_is_another() -> None:
-    uuids = {announced(**one)["meta"]["uuid"] for one in ({}, {"EventStatus": "Started"}, {"EventId": "AA-2"})}
+def test_given_another_status_id_or_kind_when_it_is_announced_then_its_uuid_is_another() -> None:
+    others: list[dict[str, str]] = [{}, {"EventStatus": "Started"}, {"EventId": "AA-2"}, {"kind": LIFECYCLE_HOOK}]
 
-    assert len(uuids) == 3
+    assert len({announced(**one)["meta"]["uuid"] for one in others}) == 4
 
 
 HEADER = "#jinja2:variable_start_string:'[%',variable_end_string:'%]'\n[% lookup('pipe', 'id') %]"

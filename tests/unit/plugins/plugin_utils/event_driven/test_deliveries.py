@@ -236,10 +236,20 @@ class TestScheduledEvents:
             lambda text: "\ufeff" + text,
             lambda text: base64.b64encode(text.encode()).decode(),
             lambda text: base64.b64encode(("[%s]" % text).encode()).decode(),
+            lambda text: base64.b64encode(("[ %s]" % text).encode()).decode(),
             lambda text: base64.b64encode(("[\r\n %s]" % text).encode()).decode(),
             lambda text: base64.b64encode(("{\n" + text[1:]).encode()).decode(),
         ],
-        ids=["bytes", "bytes with a mark", "text with a mark", "base64", "a list", "a spread list", "spread"],
+        ids=[
+            "bytes",
+            "bytes with a mark",
+            "text with a mark",
+            "base64",
+            "a list",
+            "a list and a blank",
+            "a spread list",
+            "spread",
+        ],
     )
     def test_given_json_as_queues_hand_it_over_then_it_is_read(self, packed: Any) -> None:
         (told,) = translator().translate({"body": packed(json.dumps(scheduled())), "meta": {}})

@@ -136,9 +136,9 @@ class TestInventory:
         path.write_text('{"web": {"hosts": {"other": {"azure_vm_name": "web_0"}}}}')
         assert hosts(["web_0"], None) == ["other"]
         path.write_text('{"web": ')
-        assert hosts(["web_0"], None) == ["other"]
-        assert hosts(["web_0"], None) == ["other"]
-        assert len(told) == 1
+        for _poll in range(2):
+            assert hosts(["web_0"], None) == ["other"]
+            assert len(told) == 1
 
     def test_given_a_variable_that_is_no_id_then_the_host_is_named(self, tmp_path: Path) -> None:
         path = tmp_path / "inventory.json"

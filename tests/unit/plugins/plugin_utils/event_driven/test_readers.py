@@ -279,6 +279,20 @@ class TestSecret:
 
         run(check())
 
+    @pytest.mark.parametrize("status", [401, 403])
+    def test_given_a_secret_when_the_agent_refuses_the_question_then_it_is_reported_what_to_compare(
+        self, status: int
+    ) -> None:
+        async def check() -> None:
+            agent = FakeAgent()
+            agent.answer = web.Response(status=status)
+            reading = await read_once(agent, secrets=(SECRET,))
+
+            (problem,) = reading.problems.values()
+            assert problem == f"answered {status}: does it hold the same secret, and is it web_0?"
+
+        run(check())
+
     @pytest.mark.parametrize("signs_with", [None, b"another secret of thirty-two characters"])
     def test_given_an_answer_that_is_not_signed_with_it_then_nothing_of_it_is_believed(
         self, signs_with: bytes | None
