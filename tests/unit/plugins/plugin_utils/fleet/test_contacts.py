@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contacts import (
+    VARIABLES,
     Contacts,
     choose_contacts,
     describe_others,
@@ -27,13 +28,14 @@ NAMES = ["a", "b", "c", "d"]
 
 def host(name: str, **variables: Any) -> dict[str, Any]:
     """A host with a resource id, unless it is given another."""
+    assert set(variables) <= set(VARIABLES), "nobody would read it"
     return note_resting(name, {"id": f"{PLACE}/virtualMachines/{name}", **variables})
 
 
 def behind(name: str, **variables: Any) -> dict[str, Any]:
     """The same behind HAProxy."""
-    removal = {"load_balancer_removal_methods": ["haproxy"], "load_balancer_removal_haproxy_hosts": ["lb"]}
-    return host(name, **removal, **variables)
+    removal = {"methods": ["haproxy"], "haproxy_hosts": ["lb"], "haproxy_socket": "/s", "haproxy_server": name}
+    return host(name, **{f"load_balancer_removal_{one}": value for one, value in removal.items()}, **variables)
 
 
 def haproxy(**servers: str) -> list[dict[str, Any]]:

@@ -222,8 +222,9 @@ def test_whatever_is_answered_the_report_is_made_and_holds_no_name_and_no_id(
         "requested_at": BEGIN,
     }
 
-    report = make_report({}, [host], "Redeploy", ["%s: failed" % COMPUTE["resourceId"]])
+    others = COMPUTE["resourceId"].replace("blue", "pink")
+    report = make_report({}, [host], "Redeploy", ["%s: failed" % others])
 
     text = "\n".join([*write_page(report), json.dumps(report)]).lower()
-    for secret in (name, other, EVENT_ID, COMPUTE["vmId"], "/subscriptions"):
+    for secret in (name, other, EVENT_ID, COMPUTE["vmId"], "pink"):
         assert not re.search(r"(?<!\w)%s(?!\w)" % re.escape(secret.lower()), text), secret
