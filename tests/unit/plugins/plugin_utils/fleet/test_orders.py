@@ -95,11 +95,34 @@ def run_at(step: Step) -> Run:
     return run
 
 
-def report_of(step: Step, **raw: Any) -> OrderReport:
-    """What a run makes of what the playbook says of the order of a step."""
-    run = run_at(step)
+def run_for(kind: DemandKind, step: Step) -> Run:
+    """A run for a demand for its host h0, of two, that has been given the order of a step."""
+    hosts = [Host("h0", "vm_0", demand=Demand(kind, "h0", NOW + 600, ("h0",))), Host("h1", "vm_1")]
+    run, orders = advance(begin(hosts, Policy(minimum_in_service="1"), NOW, demand=kind), [], NOW)
+    while orders[0].do is not step:
+        # What cannot be done to one host of a run of updates ends in a cancellation.
+        failure = "failed" if orders[0].do is Step.STOP and step is Step.CANCEL else ""
+        run, orders = advance(run, [OrderReport(order.host, order.do, failure) for order in orders], NOW)
+        assert orders
+    return run
+
+
+def run_that_returns() -> Run:
+    """A run whose host h0 is ordered back, because its event is over."""
+    run = run_at(Step.WATCH)
+    progress = dict(run.hosts["h0"].progress or {}, over=True, restore=True)
+    return advance(run, [OrderReport("h0", Step.WATCH, progress=progress)], NOW)[0]
+
+
+def read(run: Run, **raw: Any) -> OrderReport:
+    """What a run makes of what the playbook says of the order of h0."""
     (report,) = read_reports(run, {"h0": {"number": run.number, **raw}}, Balancers(), RUN)
     return report
+
+
+def report_of(step: Step, **raw: Any) -> OrderReport:
+    """What a run makes of what the playbook says of the order of a step."""
+    return read(run_at(step), **raw)
 
 
 def test_each_order_has_a_file_that_carries_it_out_and_each_file_an_order() -> None:
@@ -242,16 +265,55 @@ def test_given_an_approval_when_read_then_each_event_is_there_with_its_notice_or
 
 
 def test_given_a_host_that_another_owner_wants_out_when_restored_then_the_owner_is_reported() -> None:
-    run = run_at(Step.WATCH)
-    progress = dict(run.hosts["h0"].progress or {}, over=True, restore=True)
-    run, _orders = advance(run, [OrderReport("h0", Step.WATCH, progress=progress)], NOW)
-
     claims = {"by_hand": claim(), "handle_events": claim(reason="its own")}
 
-    raw = {"number": run.number, "answer": {}, "claims": claims, "owner": "handle_events"}
-    (report,) = read_reports(run, {"h0": raw}, Balancers(), RUN)
+    report = read(run_that_returns(), answer={}, claims=claims, owner="handle_events")
 
     assert report.refused == "by hand since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A"
+
+
+def test_given_a_host_that_haproxy_keeps_out_when_restored_then_that_is_reported_and_no_failure() -> None:
+    kept = read(run_that_returns(), answer={}, kept_out=["web on lb1: maint", "api"], partly_out=["web on lb2"])
+    failed = read(run_that_returns(), failed=True, task="Enable", answer={"msg": "503"}, kept_out=["web on lb1"])
+
+    assert (kept.failure, kept.refused) == ("", "in HAProxy: web on lb1: maint; api")
+    assert kept.warnings == ("not in rotation at web on lb2",)
+    assert (failed.failure, failed.refused, failed.warnings) == ("Enable: 503", "", ())
+
+
+@pytest.mark.parametrize(
+    ("raw", "failure", "outcome", "may_still_move"),
+    [
+        ({"answer": {"outcome": "moved at once"}}, "", "moved at once", False),
+        ({"answer": {"failure": "Azure did not answer", "may_still_move": True}}, "Azure did not answer", None, True),
+        ({"failed": True, "task": "Move it", "answer": {"msg": "no"}}, "Move it: no", None, False),
+    ],
+)
+def test_given_what_azure_did_to_a_host_that_is_moved_when_read_then_it_is_known_whether_that_may_still_happen(
+    raw: dict[str, Any], failure: str, outcome: str | None, may_still_move: bool
+) -> None:
+    report = read(run_for(DemandKind.MOVE, Step.MOVE), **raw)
+
+    assert (report.failure, report.may_still_move) == (failure, may_still_move)
+    assert report.progress == (outcome and {"outcome": outcome})
+
+
+@pytest.mark.parametrize(
+    ("raw", "failure"),
+    [
+        ({"answer": {"status": "Cancelled"}}, ""),
+        ({"answer": {"msg": "409"}}, "409"),
+        ({"answer": {}}, "failed"),
+        ({"failed": True, "task": "Cancel", "answer": {"msg": "no", "status": ""}}, "Cancel: no"),
+    ],
+)
+def test_given_a_run_of_updates_when_nothing_says_that_it_was_cancelled_then_it_was_not(
+    raw: dict[str, Any], failure: str
+) -> None:
+    found = read(run_for(DemandKind.UPDATE, Step.CANCEL), **raw).failure
+
+    assert found.endswith(failure)
+    assert bool(found) == bool(failure)
 
 
 def test_given_a_lease_that_cannot_be_ended_then_that_is_no_failure_because_it_ends_by_itself() -> None:

@@ -807,6 +807,14 @@ def test_given_hosts_that_may_take_long_when_a_batch_might_come_too_late_then_it
     assert plan.deferred == {"h1": NOW + 775, "h2": NOW + 775}
 
 
+def test_given_one_that_takes_the_turn_of_another_that_was_brought_forward_then_it_waits_for_nobody() -> None:
+    hosts = fleet(*(event(resources=(f"vm_{n}",), notice=notice) for n, notice in enumerate((700, 900, 1000, 1500))))
+
+    plan = make_plan(hosts, Policy(minimum_in_service="3"), NOW)
+
+    assert (plan.batches, plan.deferred) == ([["h0"], ["h1", "h2"], ["h3"]], {"h2": NOW + 970})
+
+
 def test_given_events_that_begin_late_then_nothing_is_brought_forward() -> None:
     plan = make_plan(at_the_same_time(2400), Policy(minimum_in_service="2"), NOW)
 
