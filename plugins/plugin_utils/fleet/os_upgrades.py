@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from ...module_utils.arm.lifecycle_hooks import BATCH_STARTING, SCHEDULING
+from ...module_utils.claims import Shared
 from ...module_utils.scheduled_events.dates import format_date, parse_date
 from .orders import view_asked
 from .reading import UNREADABLE
@@ -64,7 +65,7 @@ def note_member(member: Raw, run: Raw) -> Member:
     asked = member["asked"]
     try:
         view = view_asked(asked, run)
-    except UNREADABLE:
+    except (*UNREADABLE, Shared):
         view = {}
     return Member(
         resource_id=str(member["resource_id"]),

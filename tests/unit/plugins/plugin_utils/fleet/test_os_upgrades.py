@@ -18,6 +18,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.os_upgr
     Member,
     UpgradeOptions,
     decide,
+    note_member,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import read_policy
@@ -153,6 +154,26 @@ def test_given_an_event_that_is_unknown_or_cannot_be_read_when_decided_then_noth
 
     assert decided["delays"] == decided["answers"] == []
     assert not any(demand["is_due"] for demand in decided["demands"].values())
+
+
+@pytest.mark.parametrize(
+    ("found", "is_claimed"),
+    [
+        (found(handle_os_upgrades=claim()), True),
+        (found(), False),
+        ({"claims": ["a"]}, False),
+        # Its directory is that of another VM, or it says so because it was taken over.
+        ({**found(handle_os_upgrades=claim()), "vm": {"resource_id": "/another"}}, False),
+    ],
+    ids=["claimed", "free", "unreadable", "of another VM"],
+)
+def test_given_anything_that_a_host_says_of_its_claims_when_noted_then_it_ends_no_run(
+    found: dict[str, Any], is_claimed: bool
+) -> None:
+    lease = {"owner": "handle_os_upgrades", "breaks": False, "vm": {"resource_id": f"{SET}/virtualMachines/0"}}
+    said = {"resource_id": "r", "answer": "approve", "was_begun": True, "asked": {"found": found, "lease": lease}}
+
+    assert note_member(said, {"id": "R"}) == Member("r", "approve", was_begun=True, is_claimed=is_claimed)
 
 
 def test_given_a_set_that_did_not_answer_then_it_is_reported() -> None:
