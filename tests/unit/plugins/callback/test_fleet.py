@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from types import SimpleNamespace
 from typing import Any
@@ -108,6 +109,24 @@ def test_given_hostile_results_when_shown_then_they_are_text(callback: CallbackM
     )
     callback.v2_playbook_on_stats(stats)
     assert_harmless(screen)
+
+
+def test_given_a_message_a_change_or_a_warning_of_a_task_when_shown_then_it_has_its_host_and_nothing_else(
+    callback: CallbackModule, screen: Screen
+) -> None:
+    def shown(action: str, **content: Any) -> list[str]:
+        screen.text = ""
+        task = SimpleNamespace(action=action, get_name=lambda: "Do it")
+        host = SimpleNamespace(get_name=lambda: "web1")
+        callback.v2_runner_on_ok(SimpleNamespace(result=content, task=task, host=host))
+        return [re.sub(r"^[\d:]{8} ", "", line) for line in screen.text.splitlines()]
+
+    assert shown("ansible.builtin.debug", msg="hello") == ["web1: hello"]
+    assert shown("debug", msg=["one", "two"]) == ["one", "two"]
+    noise = {"changed": False, "failed": False, "invocation": {}, "stderr": "x", "module_stdout": "y"}
+    assert shown("debug", port=80, **noise) == ["web1: 80"]
+    assert shown("command", changed=True, warnings=["careful"]) == ["web1: changed: Do it", "careful"]
+    assert shown("command", msg="hello") == []
 
 
 def test_given_a_run_that_ends_before_its_hosts_are_back_then_they_and_the_remedy_are_named(

@@ -54,6 +54,20 @@ def test_given_a_run_that_restores_then_others_are_named_and_its_own_claim_is_as
     assert (claims.read(str(tmp_path)).lease or {})["returning"]
 
 
+def test_given_a_directory_that_is_not_there_then_only_a_claim_makes_it_and_the_same_claim_again_is_no_change(
+    tmp_path: Path,
+) -> None:
+    directory = tmp_path / "state"
+    mine = {"owner": "by_hand", "reason": "disk"}
+
+    assert not call(directory, state="released", **mine)["changed"]
+    assert not directory.exists()
+    assert call(directory, state="leased", **mine)["changed"]
+    assert list(claims.read(str(directory)).claims) == ["by_hand"]
+    assert not call(directory, state="leased", **mine, seen=["E"])["changed"]
+    assert call(directory, state="released", **mine)["changed"]
+
+
 def test_given_a_file_with_an_id_then_it_and_the_files_are_returned_as_they_are_before_the_call(tmp_path: Path) -> None:
     directory = tmp_path / "state"
     directory.mkdir(mode=0o755)

@@ -137,13 +137,17 @@ def test_given_a_stop_of_which_systemd_warns_when_stopped_then_the_warning_is_re
 @pytest.mark.parametrize(
     ("settles_after", "why"), [(40, ""), (70, "Wait until the service is down: the check did not")]
 )
-@pytest.mark.parametrize("is_by_tasks", [False, True])
+@pytest.mark.parametrize(
+    ("status", "is_by_tasks"),
+    [(["web", "status"], False), (["web", "status"], True), ([], False)],
+    ids=["a command", "tasks", "a command, and the state of systemd"],
+)
 def test_given_a_stop_that_returns_before_its_effect_then_the_status_is_repeated_within_the_share_of_the_time(
-    settles_after: float, why: str, is_by_tasks: bool
+    settles_after: float, why: str, status: list[str], is_by_tasks: bool
 ) -> None:
     machine = Machine(takes=1)
     machine.settles_after = settles_after
-    web = service("web", timeout=60, status=["web", "status"], stop_tasks="/x.yml" if is_by_tasks else "")
+    web = service("web", timeout=60, status=status, stop_tasks="/x.yml" if is_by_tasks else "")
     before = FIRST
     if is_by_tasks:
         before = stop([web], FIRST, "", 300, machine.world)
