@@ -231,7 +231,7 @@ class Agent:
         self._note_policies()
         self._work.think_again()
         # When each event's work has to be done, and begins, is found anew: both depend on its plan.
-        self._deadlines.forget_plans()
+        self._deadlines.forget()
         if self._announcements.document is not None:
             self._deadlines.find(self._clocks.monotonic())
 
@@ -247,7 +247,7 @@ class Agent:
         if self.state.hold is not None:
             self._commit({"kind": "clock", "by": step})
         self._work.think_again()
-        self._deadlines.forget_starts()
+        self._deadlines.forget()
         if self._announcements.document is not None:
             self._deadlines.find(now)
         if concerned:

@@ -48,14 +48,9 @@ class Deadlines:
         early.update(key for key, begin_at in self._begin_at_the_latest.items() if key in withheld and now < begin_at)
         return frozenset(early)
 
-    def forget_starts(self) -> None:
-        """Recompute all of them: the wall clock was set."""
+    def forget(self) -> None:
+        """Recompute those of events that have not started: the wall clock was set, or there are other plans."""
         self._starts = {}
-
-    def forget_plans(self) -> None:
-        """Recompute what depends on the plans."""
-        self._begin_at = {}
-        self._ends = {key: ends for key, ends in self._ends.items() if self._starts.get(key) is None}
 
     def find(self, now: float) -> None:
         """Find those of the events that are tracked."""

@@ -200,25 +200,25 @@ class Step:
         took = self._rehearsal.now - self._began
         if self.work.is_look:
             is_active = self._rehearsal.unit_is_active
-            return StepOutcome(is_active, "", 0, "active\n" if is_active else "inactive\n", took)
+            return StepOutcome(is_active, "", "active\n" if is_active else "inactive\n", took)
         if self.work.stage == CHECK:
             self._rehearsal.checks.append((self._rehearsal.now, self.work.step.name))
             is_good = self.work.step.name not in self._rehearsal.failing
-            return StepOutcome(is_good, "" if is_good else "exit status 1", 0, "HighLatency fires\n", took)
+            return StepOutcome(is_good, "" if is_good else "exit status 1", "HighLatency fires\n", took)
         if self._rehearsal.config.dry_run:
-            return StepOutcome(True, "", None, "would run", took)
+            return StepOutcome(True, "", "would run", took)
         if self._ends_at is not None:
-            return StepOutcome(False, "ended", None, "", took) if self._rehearsal.now >= self._ends_at else None
+            return StepOutcome(False, "ended", "", took) if self._rehearsal.now >= self._ends_at else None
         name = self.work.step.name
         is_empty = self.work.step.kind == HOOKS and self.work.stage not in self._rehearsal.stages_with_hooks
         wanted = 0.0 if is_empty else self._rehearsal.step_seconds[name]
         if took >= min(self._limit, wanted):
             if wanted > self._limit or name in self._rehearsal.failing:
-                return StepOutcome(False, "exit status 1", 1, "", took, cut_off=wanted > self._limit and self._is_cut)
+                return StepOutcome(False, "exit status 1", "", took, cut_off=wanted > self._limit and self._is_cut)
             if self.work.step.kind == HOOKS and not is_empty:
                 self._rehearsal.running.note_hook(self.work, "10-hook")
             self._rehearsal.step_is_done(self.work)
-            return StepOutcome(True, "", 0, "", took)
+            return StepOutcome(True, "", "", took)
         return None
 
     def shorten(self, seconds: float) -> None:

@@ -503,6 +503,15 @@ def test_given_a_started_event_when_time_passes_then_the_half_minute_does_not_be
     assert ended == ["deregister", "wait", "stop"]
 
 
+def test_given_a_started_event_when_a_configuration_is_used_then_the_half_minute_does_not_begin_again() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=0.0, linger=120.0)])
+    rehearsal.step_seconds = dict.fromkeys(rehearsal.step_seconds, 55.0)
+    rehearsal.run_until(20.0)
+    rehearsal.running.use(rehearsal.config)
+    rehearsal.run_until(43.0)
+    assert [record["name"] for record in rehearsal.written("step_ended")] == ["deregister", "wait", "stop"]
+
+
 def test_given_steps_that_take_no_time_when_an_event_is_seen_then_all_of_them_run_in_that_iteration() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
     rehearsal.step_seconds = dict.fromkeys(rehearsal.step_seconds, 0.0)
@@ -575,7 +584,7 @@ def test_given_a_step_of_an_event_that_is_forgotten_when_it_ends_then_nothing_ha
     # Its place was taken by another machine's identity in the meantime.
     agent._recorder.state = agent.state._replace(tracked=())
     written = list(rehearsal.history)
-    agent._work._note_outcome(work, StepOutcome(True, "", 0, "", 1.0))
+    agent._work._note_outcome(work, StepOutcome(True, "", "", 1.0))
     assert rehearsal.history == written
 
 
@@ -1152,11 +1161,11 @@ class HookChild:
         took = self._clock() - self._began
         wanted = self._rehearsal.hooks[self.argv[0]]
         if took >= self._limit and wanted > self._limit:
-            return StepOutcome(False, self._reason, None, "", took, self._is_cut)
+            return StepOutcome(False, self._reason, "", took, self._is_cut)
         if took < wanted:
             return None
         failed = self.argv[0] in self._rehearsal.failing
-        return StepOutcome(not failed, "exit status 1" if failed else "", int(failed), "", took)
+        return StepOutcome(not failed, "exit status 1" if failed else "", "", took)
 
     def shorten(self, seconds: float, reason: str) -> None:
         self._limit, self._reason, self._is_cut = self._clock() - self._began + seconds, reason, True

@@ -213,7 +213,7 @@ def advanced(state: State) -> State:
 
 
 def outcome(succeeded: bool, cut_off: bool = False) -> StepOutcome:
-    return StepOutcome(succeeded, "" if succeeded else "said why", None, "", 1.23456, cut_off)
+    return StepOutcome(succeeded, "" if succeeded else "said why", "", 1.23456, cut_off)
 
 
 def finished(state: State, succeeded: bool = True, cut_off: bool = False) -> State:

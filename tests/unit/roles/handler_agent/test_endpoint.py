@@ -588,8 +588,9 @@ def test_given_a_socket_of_another_address_when_listening_then_it_is_left_alone(
     with socket.socket() as held:
         held.bind(("127.0.0.2", 0))
         held.listen(5)
-        loop = make_loop(inherited=[held.dup()])
-        assert [host for host, _port in loop.endpoint.addresses] == ["127.0.0.1"]
+        port = held.getsockname()[1]
+        loop = make_loop(addresses=[("127.0.0.1", port)], inherited=[held.dup()])
+        assert loop.endpoint.addresses == [("127.0.0.1", port)]
 
 
 def test_given_a_socket_at_an_address_that_the_machine_does_not_have_when_listening_then_it_is_kept_and_said(

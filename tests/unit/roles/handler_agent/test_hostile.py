@@ -153,4 +153,4 @@ def test_given_an_event_with_halves_of_characters_when_a_step_is_started_then_it
     running = Running(
         Work(event, "drain", "key", step, 60.0, False, False), VM_NAME, StepContext("/nowhere", lambda: 0.0)
     )
-    assert wait_until(running.poll)[3] == "?"
+    assert wait_until(running.poll).output == "?"

@@ -364,14 +364,18 @@ HOOK_STEP = Step(HOOKS, "hooks", 60.0)
 
 
 def test_given_no_hooks_when_started_then_it_succeeds_at_once(start: Start) -> None:
-    outcome = at_once(start(HOOK_STEP))
-    assert outcome.succeeded
+    assert at_once(start(HOOK_STEP, clock=Clock())) == StepOutcome(True, "", "", 0.0)
 
 
-def test_given_several_hooks_when_run_then_one_after_the_other_in_order(start: Start, tmp_path: Path) -> None:
+def test_given_several_hooks_when_run_then_one_after_the_other_in_order_and_their_time_is_that_of_the_step(
+    start: Start, tmp_path: Path
+) -> None:
+    clock = Clock()
     hook(tmp_path, "20-b", "echo b >> %s/ran" % tmp_path)
     hook(tmp_path, "10-a", "sleep 0.1; echo a >> %s/ran" % tmp_path)
-    assert outcome_of(start(HOOK_STEP)).succeeded
+    running = start(HOOK_STEP, clock=clock)
+    clock.advance(3.0)
+    assert outcome_of(running) == StepOutcome(True, "", "", 3.0)
     assert (tmp_path / "ran").read_text() == "a\nb\n"
 
 

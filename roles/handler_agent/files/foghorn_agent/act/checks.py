@@ -67,15 +67,12 @@ class Checks:
                 return
             work, self._running = self._running.work, None
             self._conclude(work, outcome, now)
+        if not self._left:
+            answers = ((each, self._answers.get(event_id)) for event_id, each in by_id.items())
+            due = (each for each, answer in answers if answer is None or now >= answer.again_at)
+            self._left = next(map(_works_of, due), [])
         if self._left:
             self._running = self._start(self._left.pop(0))
-            return
-        for each in by_id.values():
-            answer = self._answers.get(each.one.event_id)
-            if answer is None or now >= answer.again_at:
-                self._left = _works_of(each)
-                self._running = self._start(self._left.pop(0))
-                return
 
     def problem_with(self, event_id: str) -> Optional[str]:
         """Why an event is not to be approved now; None if all of its checks agree."""

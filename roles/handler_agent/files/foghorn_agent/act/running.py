@@ -161,7 +161,7 @@ class Running:
             self._run([self._hooks_left.pop(0)], share)
         else:
             self._child = None
-            self._outcome = StepOutcome(True, "", 0, "", self._around.clock() - self._began)
+            self._outcome = self._succeeded("")
 
     def _run(self, argv: List[str], share: Optional[float] = None) -> None:
         work = self.work
@@ -251,10 +251,10 @@ class Running:
         return self._ends - self._around.clock()
 
     def _succeeded(self, output: str) -> StepOutcome:
-        return StepOutcome(True, "", None, output, self._around.clock() - self._began)
+        return StepOutcome(True, "", output, self._around.clock() - self._began)
 
     def _failed(self, reason: str, cut_off: bool = False) -> StepOutcome:
-        return StepOutcome(False, reason, None, "", self._around.clock() - self._began, cut_off)
+        return StepOutcome(False, reason, "", self._around.clock() - self._began, cut_off)
 
 
 def _command_of(step: Step) -> List[str]:

@@ -83,7 +83,7 @@ class Child:
                 self._process = process.Process(self.argv, environment, stdin)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             hint = ": chmod +x it, if it is to run" if isinstance(error, PermissionError) else ""
-            self._outcome = StepOutcome(False, "could not be started: %s%s" % (error, hint), None, "", 0.0)
+            self._outcome = StepOutcome(False, "could not be started: %s%s" % (error, hint), "", 0.0)
 
     def fileno(self) -> int:
         """What becomes readable when there is output to take in; -1 when there is nothing to watch.
@@ -114,14 +114,11 @@ class Child:
             self._cut(reason, self._grace if grace_seconds is None else grace_seconds)
 
     def _advance(self) -> Optional[StepOutcome]:
-        ending = self._process.poll()
+        problem = self._process.poll()
         # Read after the process was checked: everything that it wrote before it ended is in the pipe by then.
         self._take_output()
-        if ending is not None and self._own_outcome is None:
-            exit_status, problem = ending
-            self._own_outcome = self._outcome_now(
-                problem if self._cut_reason is None else self._cut_reason, exit_status
-            )
+        if problem is not None and self._own_outcome is None:
+            self._own_outcome = self._outcome_now(problem if self._cut_reason is None else self._cut_reason)
         now = self._clock()
         if self._own_outcome is not None:
             if not self._process.is_alive():
@@ -134,7 +131,7 @@ class Child:
             self._process.end()
             if now >= self._kill_at + _PATIENCE_AFTER_KILL:
                 reason = "%s, and %s did not end it" % (self._cut_reason, process.LAST_RESORT)
-                return self._own_outcome or self._outcome_now(reason, None)
+                return self._own_outcome or self._outcome_now(reason)
         return None
 
     def _cut(self, reason: str, grace: float) -> None:
@@ -145,9 +142,9 @@ class Child:
             self._process.end_softly()
         self._kill_at = min(self._kill_at, kill_at)
 
-    def _outcome_now(self, reason: str, exit_status: Optional[int]) -> StepOutcome:
+    def _outcome_now(self, reason: str) -> StepOutcome:
         seconds = self._clock() - self._began
-        return StepOutcome(not reason, reason, exit_status, self._output_as_text(), seconds, self._is_cut_off)
+        return StepOutcome(not reason, reason, self._output_as_text(), seconds, self._is_cut_off)
 
     def _take_output(self) -> None:
         for _unused in range(_CHUNKS_AT_ONCE):

@@ -300,7 +300,7 @@ class WorkAtHand:
         one = self._recorder.state.find(retry.work.event.event_id)
         self._retry = None
         if one is not None and retry.is_for_next_hook:
-            no_time = StepOutcome(False, "no time is left for the other hooks", None, "", 0.0, cut_off=True)
+            no_time = StepOutcome(False, "no time is left for the other hooks", "", 0.0, cut_off=True)
             self._conclude(one, retry.work, no_time)
         elif one is not None:
             self._end_tries(one, retry.work, retry.outcome, retry.ends)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How a step ended, for decisions about what comes next."""
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 
 class StepOutcome(NamedTuple):
@@ -11,8 +11,6 @@ class StepOutcome(NamedTuple):
     succeeded: bool
     reason: str
     """Why it failed: `exit status 3`, `killed by SIGKILL`, or why it was ended early."""
-    exit_status: Optional[int]
-    """None if it did not exit by itself."""
     output: str
     """The last 8 KiB of its standard output and error. An ellipsis marks what was cut off."""
     seconds: float

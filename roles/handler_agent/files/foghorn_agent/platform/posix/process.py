@@ -8,7 +8,7 @@ import os
 import signal
 import stat
 import subprocess
-from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Mapping, Optional, Sequence
 
 LAST_RESORT = "SIGKILL"
 """What ends a command that does not end."""
@@ -29,10 +29,6 @@ _LARGEST_PIPE = 1024 * 1024  # bytes
 _RESTORED_BY_POPEN = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
-# The exit status, None if it did not exit by itself; and what is wrong, as `exit status 3`, or nothing.
-Ending = Tuple[Optional[int], str]
-
-
 class Process:
     """One command under way, with what it starts in its process group. Start it from the main thread.
 
@@ -44,7 +40,7 @@ class Process:
 
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], stdin: bytes) -> None:
         self._process = _start(argv, environment)
-        self._ending: Optional[Ending] = None
+        self._ending: Optional[str] = None
         self._input = memoryview(stdin)
         self._stdin = _without_blocking(self._process.stdin)
         self._stdout = _without_blocking(self._process.stdout)
@@ -58,8 +54,10 @@ class Process:
         """What becomes readable when there is output to take in; -1 when there is nothing to watch."""
         return -1 if self._stdout.closed else int(self._stdout.fileno())
 
-    def poll(self) -> Optional[Ending]:
-        """Give it more of its input, and say how the command itself has ended; None while it has not."""
+    def poll(self) -> Optional[str]:
+        """Give it more of its input, and say what is wrong with the end of the command itself, as `exit status 3`;
+        empty if nothing is, and None while it has not ended.
+        """
         self._give_input()
         if self._ending is None:
             self._ending = self._reap()
@@ -102,21 +100,20 @@ class Process:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
-    def _reap(self) -> Optional[Ending]:
+    def _reap(self) -> Optional[str]:
         # Not by Popen, which takes a lost status for success.
         try:
             pid, status = os.waitpid(self._process.pid, os.WNOHANG)
         except ChildProcessError:
             self._process.returncode = -1
-            return None, "its exit status was lost"
+            return "its exit status was lost"
         if pid == 0:
             return None
         # This keeps Popen from waiting for it again.
         self._process.returncode = status
         if not os.WIFEXITED(status):
-            return None, "killed by %s" % _signal_name(os.WTERMSIG(status))
-        exit_status = os.WEXITSTATUS(status)
-        return exit_status, "exit status %d" % exit_status if exit_status else ""
+            return "killed by %s" % _signal_name(os.WTERMSIG(status))
+        return "exit status %d" % os.WEXITSTATUS(status) if status else ""
 
     def _give_input(self) -> None:
         if self._stdin.closed:

@@ -9,7 +9,7 @@ import re
 import socket
 import subprocess
 import threading
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import machine
 
@@ -34,9 +34,6 @@ _NOT_FOR_CMD = re.compile(r'["%^&|<>!\r\n]')
 _PROGRAMS = (".exe", ".com")
 _BATCH = (".cmd", ".bat")
 _POWERSHELL = ".ps1"
-
-Ending = Tuple[Optional[int], str]
-"""The exit status, None if it did not exit by itself; and what is wrong, as `exit status 3`, or nothing."""
 
 
 class _Limits(ctypes.Structure):
@@ -99,8 +96,10 @@ class Process:
         """What becomes readable when there is output to take in, or the command has ended."""
         return -1 if self._is_closed else self._reader.fileno()
 
-    def poll(self) -> Optional[Ending]:
-        """Say how the command itself has ended; None while it has not."""
+    def poll(self) -> Optional[str]:
+        """Say what is wrong with the end of the command itself, as `exit status 3`; empty if nothing is, and None while
+        it has not ended.
+        """
         # Before the look: what happens after it is said again.
         with contextlib.suppress(OSError):
             while self._reader.recv(4096):
@@ -109,8 +108,8 @@ class Process:
         if status is None:
             return None
         if self._was_ended:
-            return None, "killed"
-        return status, "" if status == 0 else "exit status %s" % _shown(status)
+            return "killed"
+        return "exit status %s" % _shown(status) if status else ""
 
     def read(self) -> bytes:
         """Take the next piece of its output and of its errors; nothing if there is none by now."""
