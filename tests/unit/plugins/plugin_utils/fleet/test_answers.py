@@ -86,12 +86,7 @@ def test_given_facts_that_set_variables_of_the_operator_then_no_variable_of_the_
 
 @pytest.mark.parametrize(
     ("set_to", "is_off"),
-    [
-        ({}, False),
-        ({"handle_events_is_off": "true"}, True),
-        ({"powerstate": "deallocated"}, True),
-        ({"powerstate": "deallocated", "handle_events_is_off": False}, False),
-    ],
+    [({"powerstate": "deallocated"}, True), ({"powerstate": "deallocated", "handle_events_is_off": False}, False)],
 )
 def test_given_what_the_inventory_says_of_its_power_then_the_operator_has_the_last_word(
     set_to: dict[str, Any], is_off: bool
@@ -151,6 +146,13 @@ def test_given_a_directory_of_another_vm_then_what_is_written_there_is_not_about
 
     assert not reading["leased"]
     assert ("directory of another VM, /other" in reading["failure"]) is (name == "resource_id")
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"), [({"id": "/b"}, "/b"), ({"id": "/b", "load_balancer_removal_azure_vm_id": "/a"}, "/a")]
+)
+def test_given_ids_of_the_inventory_then_the_operators_own_comes_first(ids: dict[str, str], expected: str) -> None:
+    assert answer(**ids)["variables"]["azure_vm_id"] == expected
 
 
 def test_given_commands_then_they_say_whether_the_host_is_in_if_each_has_a_status() -> None:

@@ -61,7 +61,8 @@ def test_given_a_run_of_a_user_then_it_is_named_by_the_user_and_the_machine() ->
 def test_given_a_job_of_an_unknown_controller_or_template_then_its_number_proves_nothing(missing: str) -> None:
     job = {"id": 16, "controller": "c1", "template_id": 9}
 
-    assert describe_run("handle_events", job)["process"]["job"]["id"] == 16
+    process = describe_run("handle_events", job)["process"]
+    assert (process["job"]["id"], process["pid"]) == (16, os.getpid())
     assert "job" not in describe_run("handle_events", job | {missing: ""})["process"]
 
 
@@ -110,6 +111,7 @@ def job(number: object, **details: Any) -> dict[str, Any]:
     [
         (job(15), True),
         (job("15"), True),
+        (job(16), False),
         (job(17), False),
         (job(15, controller="c2"), False),
         (job(15, template_id=8), False),

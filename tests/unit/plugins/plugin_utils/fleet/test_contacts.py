@@ -28,8 +28,9 @@ NAMES = ["a", "b", "c", "d"]
 
 def host(name: str, **variables: Any) -> dict[str, Any]:
     """A host with a resource id, unless it is given another."""
+    variables = {"id": f"{PLACE}/virtualMachines/{name}", **variables}
     assert set(variables) <= set(VARIABLES), "nobody would read it"
-    return note_resting(name, {"id": f"{PLACE}/virtualMachines/{name}", **variables})
+    return note_resting(name, variables)
 
 
 def behind(name: str, **variables: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ def test_given_hosts_that_were_noted_then_they_are_known_until_they_are_forgotte
     (directory / ".web1.new").touch()
     assert noted_in(str(directory)) == {"web1": "/id1", "../../etc/passwd": "/Id", "..": ""}
     assert directory.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in directory.iterdir() if path.name != ".web1.new"} == {0o600}
     forget(str(directory), {"..": "", "web1": "", "web2": ""})
     assert noted_in(str(directory)) == {"../../etc/passwd": "/Id"}
 

@@ -312,12 +312,3 @@ def test_given_a_run_that_dies_before_any_step_when_run_again_then_none_was_upgr
         assert machines.has_new_disk == [True, True, False, False], steps
         assert machines.dropped == [], steps
         assert machines.is_out == machines.claimed == machines.noted == [False] * 4, steps
-
-
-def test_given_no_room_for_the_whole_batch_when_run_then_none_of_it_goes_and_it_is_reported() -> None:
-    machines = Machines()
-    run = machines.run({**POLICY, "minimum_in_service": "3"})
-
-    assert machines.states == ["Waiting", "Waiting"]
-    assert machines.is_out == [False] * 4
-    assert "4 of 4 hosts are in service, and 3 must stay" in run.plan.held["h0"]

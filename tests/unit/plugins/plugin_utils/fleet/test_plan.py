@@ -65,12 +65,6 @@ def test_given_room_for_one_when_two_are_hit_then_the_more_urgent_goes_first() -
     assert make_plan(hosts, Policy(minimum_in_service="3"), NOW).batches == [["h1"], ["h0"]]
 
 
-def test_given_room_for_two_when_two_are_hit_then_they_go_together() -> None:
-    hosts = fleet(event(resources=("vm_0",), notice=900), event(resources=("vm_1",), notice=600))
-
-    assert make_plan(hosts, Policy(minimum_in_service="50%"), NOW).batches == [["h1", "h0"]]
-
-
 def test_given_a_percentage_of_an_odd_number_then_the_minimum_is_rounded_up() -> None:
     hosts = fleet(event(resources=("vm_0",)), event(resources=("vm_1",)), count=3)
 
@@ -856,6 +850,8 @@ def test_given_one_that_was_brought_forward_then_it_goes_when_there_is_room_or_w
     [
         ({"is_out": True}, True),
         ({"is_drained": True}, False),
+        ({"is_down": True}, False),
+        ({"is_down": True, "needs_restore": True}, True),
         ({"is_out": True, "groups": ("api",)}, False),
     ],
 )

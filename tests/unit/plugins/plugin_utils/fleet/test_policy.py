@@ -12,10 +12,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy 
 )
 
 
-def test_given_no_variables_then_the_policy_has_its_defaults() -> None:
-    assert read_policy({}) == Policy()
-
-
 def test_given_variables_as_text_then_they_are_read_as_what_they_mean() -> None:
     values = {"minimum_in_service": 2, "margin": "45", "end_timeout": 60, "approve": False}
 

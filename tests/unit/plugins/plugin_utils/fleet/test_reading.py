@@ -395,7 +395,7 @@ def test_given_input_that_is_no_event_when_read_then_it_says_of_which_host() -> 
 
 
 def test_given_units_that_the_host_does_not_know_then_what_would_fail_is_known_before_anything_is_announced() -> None:
-    host = read_host(reading(found={"unknown_units": ["ngnix"]}))
+    host = read_host(of_host(reading(found={"unknown_units": ["ngnix"]}), Balancers()))
 
     assert host.would_fail == (
         "graceful_shutdown_services: ngnix: systemd has no such unit here. Correct the name, or install it",

@@ -68,8 +68,11 @@ def test_given_an_event_that_it_may_be_and_cannot_be_read_then_it_was_not_withdr
 def test_given_one_of_two_events_is_withdrawn_then_the_other_is_handled() -> None:
     freeze, reboot = event("Freeze"), event("Reboot")
 
-    assert recheck(taken(NOW, freeze, reboot), (freeze,), Policy(), NOW + LATER).stop is False
     assert recheck(taken(NOW, freeze, reboot), (reboot,), Policy(), NOW + LATER).stop is True
+    seen = recheck(taken(NOW, freeze, reboot), (freeze,), Policy(), NOW + LATER)
+    assert seen.stop is False
+    # The removal is attempted again.
+    assert recheck(seen, (), Policy(), NOW + LATER).withdrawn == (reboot.event_id, freeze.event_id)
 
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])

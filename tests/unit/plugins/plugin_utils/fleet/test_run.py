@@ -703,6 +703,27 @@ def test_given_a_host_that_never_answers_then_it_counts_as_no_failure_that_would
     assert sorted(world.approvals) == ["freeze", "own", "shared"]
 
 
+def test_given_a_host_that_answers_late_then_the_report_has_what_was_done_to_it_and_its_event() -> None:
+    world = make_world()
+    world.machines["h4"].unplugged = True
+    world.happens["h4", Step.ASK] = lambda: setattr(world.machines["h4"], "unplugged", False)
+
+    report = ended_run(world).report()
+
+    assert [event["event_id"] for event in report.hosts["h4"]["events"]] == ["later"]
+    assert "over; restored" in next(line for line in report.lines if line.startswith("h4: "))
+
+
+def test_given_a_deletion_when_it_is_over_then_its_host_stays_out_without_a_lease_and_that_is_no_failure() -> None:
+    world = World(NOW, 2, [event("Terminate", ("vm_0",), event_id="D", notice=900)], minimum=1)
+
+    report = ended_run(world).report()
+
+    assert (world.approvals, world.is_out("h0"), world.machines["h0"].lease) == (["D"], True, None)
+    assert report.by_host == {}
+    assert "kept out of rotation" in report.lines[0]
+
+
 def test_given_hosts_that_are_off_on_purpose_then_they_are_named_and_fail_nothing() -> None:
     hosts = [Host(f"h{n}", f"vm_{n}", (event(resources=(f"vm_{n}",)),) if n == 0 else ()) for n in range(2)]
 

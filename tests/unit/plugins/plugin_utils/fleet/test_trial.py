@@ -166,7 +166,9 @@ def test_given_a_report_when_written_for_a_person_then_it_names_each_host_and_wh
         "## host 1",
         "",
     ]
-    assert {"agent: 1.2", "location: westeurope", "announced: 10.0 s after the request"} <= set(page)
+    assert {"agent: 1.2", "location: westeurope", "vmSize: Standard_B2s", "announced: 10.0 s after the request"} <= set(
+        page
+    )
     assert "held      Its source is User: User" in page
     assert page[-3].startswith("Lines of the contract: ")
     assert page[-1] == "FAILED"

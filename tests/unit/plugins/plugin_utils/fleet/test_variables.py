@@ -191,6 +191,7 @@ def test_given_variables_of_others_then_they_are_not_checked() -> None:
 BY_HAND = yaml.safe_load((PLAYBOOKS / "vars" / "by_hand.yml").read_text())
 REHEARSE = yaml.safe_load((PLAYBOOKS / "vars" / "rehearse.yml").read_text())["__rehearse_arguments"]
 EARLY = yaml.safe_load((PLAYBOOKS / "vars" / "redeploy_early.yml").read_text())["__redeploy_early_arguments"]
+TRIAL = yaml.safe_load((PLAYBOOKS / "vars" / "trial.yml").read_text())["__trial_arguments"]
 
 
 def drain_mistakes(*hosts: Mapping[str, Any]) -> list[str]:
@@ -229,6 +230,12 @@ def test_given_another_playbook_when_a_name_is_misspelt_then_the_one_that_was_me
     assert mistakes([given], own, (prefix,), roles=()) == [
         f"{name}: there is no such variable: did you mean {meant}? (web1)"
     ]
+
+
+def test_given_a_value_that_another_playbook_does_not_know_then_it_is_named_with_those_that_it_knows() -> None:
+    (told,) = mistakes([host(trial_event="Freeze")], TRIAL, ("trial_",), roles=())
+
+    assert "value of trial_event must be one of: " in told
 
 
 def test_given_a_required_variable_of_the_playbook_when_it_is_missing_or_empty_then_it_is_reported() -> None:
@@ -277,12 +284,13 @@ def test_given_files_that_hold_no_tasks_then_each_is_refused_before_a_host_is_as
     path = tmp_path / "tasks.yml"
     if text is not None:
         path.write_text(text)
-    service = {"name": "db", "stop_tasks": str(path), "start": ["start-db"]}
+    services = ["nginx", {"name": "db", "stop_tasks": str(path), "start_tasks": str(path)}]
 
-    told = mistakes([host(handle_events_before_tasks=str(path), graceful_shutdown_services=["nginx", service])], OWN)
+    told = mistakes([host(handle_events_before_tasks=str(path), graceful_shutdown_services=services)], OWN)
 
     assert [line.partition(": ")[0] for line in told] == [
         "graceful_shutdown_services[1].stop_tasks",
+        "graceful_shutdown_services[1].start_tasks",
         "handle_events_before_tasks",
     ]
     assert all(f"{path}: {reason}" in line for line in told)
