@@ -137,6 +137,11 @@ def test_given_a_host_that_was_refused_or_whose_python_is_too_old_then_that_is_i
     assert answer(__handle_events_demand="move", **refused)["answer"] == {"msg": "it is a Windows host"}
 
 
+def test_given_a_demand_of_the_playbook_then_it_is_part_of_what_is_known_of_the_host() -> None:
+    assert answer(__handle_events_demanded={"is_due": True})["demand"] == {"is_due": True}
+    assert answer()["demand"] == {}
+
+
 @pytest.mark.parametrize("name", ["resource_id", "vm_id"])
 def test_given_a_directory_of_another_vm_then_what_is_written_there_is_not_about_this_host(name: str) -> None:
     lease = {"id": "L", "until": 60.0}

@@ -36,6 +36,7 @@ def host(name: str, **variables: Any) -> dict[str, Any]:
 def behind(name: str, **variables: Any) -> dict[str, Any]:
     """The same behind HAProxy."""
     removal = {"methods": ["haproxy"], "haproxy_hosts": ["lb"], "haproxy_socket": "/s", "haproxy_server": name}
+    removal |= {"haproxy_backends": []}
     return host(name, **{f"load_balancer_removal_{one}": value for one, value in removal.items()}, **variables)
 
 
@@ -143,7 +144,7 @@ def test_given_invalid_variables_then_the_host_is_asked_where_they_are_checked(v
 
 
 def test_given_two_hosts_with_one_id_then_both_are_asked() -> None:
-    twins = [host("a"), note_resting("b", {"id": f"{PLACE}/virtualMachines/A"}), host("c")]
+    twins = [host("a"), host("b", handle_events_vm_id=f"{PLACE}/virtualMachines/A"), host("c")]
 
     assert choose_contacts(twins, [], azure(), {}).names == ("a", "b")
 

@@ -37,6 +37,15 @@ def test_given_a_file_that_includes_one_that_is_no_yaml_then_both_and_their_line
     assert f'in "{broken}", line 3' in told
 
 
+@pytest.mark.parametrize("part", ["block", "rescue", "always"])
+def test_given_a_part_of_a_block_that_includes_what_is_no_yaml_then_it_is_named(part: str, tmp_path: Path) -> None:
+    broken = write(tmp_path / "broken.yml", BROKEN)
+    block = {"block": "[]"} | {part: "[include_tasks: broken.yml]"}
+    path = write(tmp_path / "own.yml", "- {%s}\n" % ", ".join(f"{name}: {tasks}" for name, tasks in block.items()))
+
+    assert why_no_tasks(str(path)).startswith(f"line 1 includes {broken}: it is no YAML: ")
+
+
 def test_given_what_ansible_cannot_parse_below_blocks_and_files_that_include_each_other_then_its_line_is_named(
     tmp_path: Path,
 ) -> None:

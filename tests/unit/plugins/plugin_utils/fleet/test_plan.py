@@ -1401,6 +1401,13 @@ def test_given_a_host_that_does_not_answer_when_asked_again_either_then_a_far_ev
     }
 
 
+def test_given_an_event_beyond_all_room_that_may_hit_a_silent_host_then_both_go_in_one_batch_alone() -> None:
+    hosts = fleet(event(resources=("vm_0", "vm_1", "vm_2")), count=4)
+    hosts[1] = Host("h1")
+
+    assert make_plan(hosts, Policy(minimum_in_service="3"), NOW).turns == [["h0", "h2", "h1"]]
+
+
 def test_given_an_urgent_event_when_another_may_hit_a_silent_host_then_the_other_goes_in_a_later_batch() -> None:
     shared = event(resources=("vm_0", "vm_1"), notice=3000)
     hosts = fleet(event("Preempt", ("vm_2",), notice=30), shared, count=6)

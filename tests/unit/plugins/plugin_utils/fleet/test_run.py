@@ -469,20 +469,15 @@ def test_given_a_host_that_somebody_takes_out_by_hand_meanwhile_then_it_stays_ou
     assert world.machines["h3"].lease is None
 
 
-def test_given_a_host_that_another_run_leases_first_then_it_is_left_alone_and_nothing_of_it_is_approved() -> None:
+def test_given_a_host_that_another_run_leases_first_then_it_is_left_alone_and_others_of_its_batch_go_on() -> None:
     world = make_world()
-    run_id = object()
-    run = begin([world.read(name, run_id) for name in world.machines], world.policy, world.now)
-    world.machines["h0"].lease = "another"
+    world.happens["h0", Step.LEASE] = lambda: setattr(world.machines["h0"], "lease", "another")
 
-    run, orders = advance(run, [], world.now)
-    assert {order.do for order in orders} == {Step.LEASE}
-    reports = [world.carry_out(order, run_id) for order in orders]
-    run, _orders = advance(run, reports, world.now)
+    result = play(world)["h0"]
 
-    assert run.hosts["h0"].step is Step.DONE
-    assert run.results()["h0"].steps == ("left alone: another run",)
-    assert run.results()["h0"].failures == ()
+    assert (result.steps, result.failures) == (("left alone: another run",), ())
+    assert {"freeze", "own"} <= set(world.approvals)
+    assert "shared" not in world.approvals
 
 
 def test_given_an_event_that_is_withdrawn_while_its_host_is_drained_then_no_service_is_stopped_and_it_is_back() -> None:
@@ -958,6 +953,16 @@ def test_given_updates_when_a_host_answers_late_then_it_goes_with_the_others() -
     play(world, demand=DemandKind.UPDATE)
 
     assert world.are_ready()
+
+
+def test_given_updates_and_room_when_a_host_that_is_not_updated_is_silent_then_nobody_waits_for_its_answer() -> None:
+    world = Updates(NOW, minimum=1)
+    world.machines["h3"].unplugged = True
+    hosts = [world.read(name, None) for name in world.machines]
+
+    _run, orders = advance(begin(hosts, world.policy, NOW, demand=DemandKind.UPDATE), [], NOW)
+
+    assert [(order.host, order.do) for order in orders] == [("h0", Step.LEASE), ("h1", Step.LEASE)]
 
 
 def test_given_updates_when_something_would_fail_on_a_host_then_none_is_touched() -> None:

@@ -87,6 +87,7 @@ def test_given_answers_by_the_contract_then_no_line_is_broken() -> None:
     [
         ({"no_header": {"status": 200, "content": document(1)}}, "Metadata: true gets a 400: status 200"),
         ({"bad_version": {"status": 400, "content": '{"error": "Bad"}'}}, "a 400 without the list: status 400: Bad"),
+        ({"no_version": {"status": 400, "content": '{"error": "Bad"}'}}, "a 400 without the list: status 400: Bad"),
         ({"events": {"status": 200, "content": '{"error": "x"}', "seconds": 1}}, "2020-07-01 is answered"),
         ({"events": {"status": 200, "content": document(1), "seconds": 140}}, "it took 140 s"),
         ({"newest_events": {"status": 200, "content": document(1, event(EventType="New"))}}, "EventType is New"),
