@@ -21,7 +21,9 @@ class Machine:
 
     def run_command(self, command: list[str]) -> tuple[int, str, str]:
         self.ran.append(command)
-        return (0, self.state + "\n", "") if "is-active" in command else (self.code, self.said, "")
+        if command[:2] == ["/bin/systemctl", "is-active"]:
+            return 0, self.state + "\n", ""
+        return self.code, self.said, ""
 
     def get_bin_path(self, name: str) -> str | None:
         return "/bin/" + name if self.state else None

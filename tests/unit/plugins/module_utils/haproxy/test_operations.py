@@ -128,6 +128,16 @@ class TestMaintenance:
         assert outcome.timed_out
         assert haproxy.find("web/web_0").admin_state == 8
 
+    def test_given_two_servers_of_a_backend_when_restored_then_both_are(
+        self, haproxy: ScriptedHaproxy, run: Run
+    ) -> None:
+        names = ("web_0", "web_1")
+        outcomes = [run(server=name, backend=["web"], state="maintenance") for name in names]
+
+        run(restore=[dict(record._asdict()) for outcome in outcomes for record in outcome.before])
+
+        assert [haproxy.find("web/" + name).admin_state for name in names] == [0, 0]
+
 
 class TestAddresses:
     """Servers of a `server-template` have names that nobody knows, and name resolution may give them other
