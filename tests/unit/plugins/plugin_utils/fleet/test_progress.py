@@ -130,6 +130,16 @@ def test_given_an_eviction_that_comes_meanwhile_when_the_host_falls_silent_then_
     assert (state["over"], state["restore"]) == (True, False)
 
 
+def test_given_an_eviction_that_comes_meanwhile_when_it_is_gone_then_the_host_stays_out_if_it_may_have_happened() -> (
+    None
+):
+    state = look(begin(event(), NOW), NOW + 5, event("Preempt", notice=30))
+
+    assert look(look(state, NOW + 20), NOW + 29)["restore"]
+    gone = look(look(state, NOW + 40), NOW + 50)
+    assert (gone["over"], gone["restore"]) == (True, False)
+
+
 def test_given_a_short_freeze_under_way_meanwhile_then_the_host_is_restored() -> None:
     assert look(begin(event(), NOW), NOW + 5, event("Freeze", status="Started", duration=3))["restore"]
 

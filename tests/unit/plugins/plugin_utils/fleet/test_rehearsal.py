@@ -256,6 +256,7 @@ def test_given_no_approval_a_late_one_or_one_by_another_when_judged_then_it_has_
             ],
             "a step failed: shutdown: stop: exit status 7",
         ),
+        ([*history()[:5], stage("shutdown", "failed", 4), *history()[9:]], "its shutdown did not succeed"),
         ([*history()[:5], *history()[8:]], "it was not ready when the event began"),
         ([*history()[:5], *history()[6:]], "it approved before it was ready"),
     ],

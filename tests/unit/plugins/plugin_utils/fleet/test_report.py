@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import Demand, DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy, read_policy
@@ -64,6 +65,15 @@ def test_given_a_host_that_may_stay_out_when_reported_then_it_is_named_and_the_r
     assert report.lines == ["web1: FAILED: out for maintenance", "web2: left alone: job 17 is at work"]
     assert report.by_host == {"web1": ["out for maintenance"]}
     assert report.hosts["web1"]["failures"] == ["out for maintenance"]
+
+
+def test_given_a_demand_without_room_when_reported_then_its_host_is_named_before_the_run_begins() -> None:
+    hosts = [Host("web1", "vm_1", demand=Demand(DemandKind.MOVE, "web1")), Host("web2", "vm_2")]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="2"), NOW)
+
+    said = "web1: left in service: 2 of 2 hosts are in service, and 2 must stay: stays in service"
+    assert said in describe_plan(plan, NOW)
 
 
 def test_given_a_host_that_was_hit_before_its_batch_when_reported_then_it_is_named() -> None:
@@ -136,6 +146,8 @@ def test_given_a_host_that_failed_then_it_is_said_that_its_event_was_not_approve
         # An earlier run may have approved it.
         "web1: Reboot E1: already out when the run began; over; restored; FAILED: no stop",
     ]
+    late = describe_results(plan, {"web0": failed._replace(approved={"E0": None})})
+    assert "not approved" not in late.lines[0]
     assert [told.hosts[name]["was_out"] for name in ("web0", "web1")] == [False, True]
 
 

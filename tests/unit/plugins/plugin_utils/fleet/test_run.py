@@ -459,6 +459,18 @@ def test_given_no_time_for_stopping_when_a_host_is_out_then_its_services_have_so
     assert [(order.do, order.host_plan and order.host_plan.stopped_by) for order in orders] == [(Step.STOP, NOW + 89)]
 
 
+def test_given_warnings_of_several_steps_then_the_result_has_each_of_them_once() -> None:
+    own = event(resources=("vm_0",), event_id="own", notice=3000)
+    run = begin([Host("h0", "vm_0", (own,)), Host("h1", "vm_1")], Policy(minimum_in_service="1"), NOW)
+    run, _orders = advance(run, [], NOW)
+    run, _orders = advance(run, [OrderReport("h0", Step.LEASE)], NOW)
+    run, _orders = advance(run, [OrderReport("h0", Step.DRAIN, listed=[own], warnings=("a",))], NOW)
+
+    run, _orders = advance(run, [OrderReport("h0", Step.STOP, warnings=("b", "a"))], NOW)
+
+    assert run.results()["h0"].warnings == ("a", "b")
+
+
 def test_given_a_host_that_somebody_takes_out_by_hand_meanwhile_then_it_stays_out_and_that_is_reported() -> None:
     world = make_world()
     world.happens["h3", Step.WATCH] = lambda: setattr(world.machines["h3"], "by_hand", True)
