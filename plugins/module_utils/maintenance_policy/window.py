@@ -33,6 +33,11 @@ class Window(NamedTuple):
     """Minutes since midnight, exclusive. If this is not after the beginning, it is on the next day."""
     zone: str
 
+    @property
+    def length(self) -> int:
+        """Minutes from its beginning to its end, by the clocks."""
+        return (self.ends - self.begins - 1) % MINUTES_OF_A_DAY + 1
+
     def holds(self, local_minutes: int) -> bool:
         """Whether a minute is within it, by the zone's own count."""
         day, minute = divmod(local_minutes, MINUTES_OF_A_DAY)
@@ -83,21 +88,34 @@ def _read_time(section: Section, name: str, default: int) -> int:
     return int(hours) * 60 + int(minutes)
 
 
-def why_closed(windows: Sequence[Window], instant: float, clocks: "LocalTime") -> Optional[str]:
+def why_closed(
+    windows: Sequence[Window], instant: float, clocks: "LocalTime", spread: float = 0.0, share: float = 0.0
+) -> Optional[str]:
     """Why now is not the time; None if it is, or if there are no windows.
 
     :param instant: seconds since the epoch
+    :param spread: seconds within which a window opens for all, never more than half of the window
+    :param share: the part of `spread`, from 0 to less than 1, after which it opens for the one who asks
     """
     # Imported here to save the agent's memory: most policies may approve at any time.
     from .zones import UnknownZone
 
     problems = []
+    has_begun = False
     for window in windows:
         try:
-            if window.holds(clocks.minutes(window.zone, instant)):
-                return None
+            minutes = clocks.minutes(window.zone, instant)
         except UnknownZone as error:
             problems.append(str(error))
+            continue
+        if window.holds(minutes):
+            # Who waits comes to the window's beginning so many seconds later than the clocks do.
+            waits = share * min(spread, window.length * 30)
+            if window.holds(minutes + int((instant % 60 - waits) // 60)):
+                return None
+            has_begun = True
     if not windows:
         return None
+    if has_begun:
+        return "its moment within approve_spread has not come"
     return "; ".join(["outside approve_between", *problems])

@@ -13,7 +13,7 @@ from .act.running import Running
 from .act.still_down import StillDown
 from .decide.decisions import Work, awaiting_approval, has_nothing_to_do, is_ready, plan_of, to_approve
 from .decide.manual import end_of
-from .decide.policy import NEVER, nothing_configured_for
+from .decide.policy import NEVER, nothing_configured_for, spread_of
 from .io import log as levels
 from .io.workers import Worker
 from .members_state import MembersState
@@ -78,7 +78,8 @@ class Approvals:
             if reason is None and self._recorder.state.hold is not None:
                 reason = "held by hand until %s" % end_of(self._recorder.state.hold.until)
             if reason is None and plan.approve_between:
-                reason = why_closed(plan.approve_between, wall, self._clocks_of_zones())
+                spread, share = spread_of(plan, one.event, wall)
+                reason = why_closed(plan.approve_between, wall, self._clocks_of_zones(), spread, share)
             if reason is None and one.event_id in self.without_plan:
                 reason = nothing_configured_for(one.event.event_type)
             if reason is None and plan.check:

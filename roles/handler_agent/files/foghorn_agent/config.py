@@ -358,6 +358,14 @@ def _parse_windows(section: Section, knows_zones: bool) -> Tuple[Window, ...]:
     return read_windows(section, "approve_between", DIRECTORIES if knows_zones else None)
 
 
+def _parse_spread(section: Section) -> float:
+    if not section.has("approve_spread"):
+        return 0.0
+    if not section.has("approve_between"):
+        section.mistake("approve_spread", section.content["approve_spread"], "approve_between beside it")
+    return section.seconds("approve_spread", 0.0, least=0.0)
+
+
 def _parse_rule(section: Section, margin: float, knows_zones: bool) -> Rule:
     stages: Dict[str, Any] = {stage: _parse_stage(section, stage) for stage in STAGES}
     approve = section.word("approve", NEVER, APPROVALS)
@@ -373,6 +381,7 @@ def _parse_rule(section: Section, margin: float, knows_zones: bool) -> Rule:
         on_failure=section.word("on_failure", FINISH, FAILURES),
         check=_parse_check(section),
         approve_between=_parse_windows(section, knows_zones),
+        approve_spread=_parse_spread(section),
         **stages,
     )
     return Rule(read_match(section.section("match"), KNOWN_TYPES), plan)

@@ -145,6 +145,46 @@ def test_given_a_time_and_a_failing_check_when_both_withhold_then_the_one_that_i
     ]
 
 
+def test_given_a_spread_when_the_time_has_come_then_each_event_waits_for_its_own_moment() -> None:
+    names = ["web_%d" % number for number in range(4)]
+    lives = [Life("Redeploy", notice=1500.0, event_id="E-%s" % name, resources=(name,)) for name in names]
+    machines = fleet_of(names, lives, policy=dict(at_night(), approve_spread=240))
+
+    tick_all(machines, 125)
+    waits = {withheld(machine) for machine in machines}
+    tick_all(machines, 275)
+
+    assert waits == {"its moment within approve_spread has not come"}
+    approved = sorted(at for machine in machines for at, _event_id in machine.approvals)
+    assert len(approved) == len(names)
+    assert 125.0 < approved[0] < approved[-1] - 60.0
+    assert approved[-1] <= 120.0 + 240.0 + 20.0
+
+
+def test_given_a_spread_when_an_event_is_shared_then_its_machines_wait_for_the_same_moment() -> None:
+    shared = Life("Redeploy", notice=1500.0, resources=("web_0", "web_1"))
+    machines = fleet_of(["web_0", "web_1"], [shared], policy=dict(at_night(), approve="quorum", approve_spread=240))
+
+    # 181 seconds after 00:02, by the id E-1.
+    tick_all(machines, 290)
+    before = [machine.state.is_out for machine in machines]
+    tick_all(machines, 30)
+
+    assert before == [False, False]
+    assert [len(machine.approvals) for machine in machines] == [1, 0]
+
+
+def test_given_a_start_before_its_moment_when_the_margin_is_reached_then_it_is_approved_within_the_time() -> None:
+    # The moment of E-1 is after the start.
+    policy = dict(at_night(), approve_spread=240, margin=20)
+    rehearsal = rehearsal_of(Life("Redeploy", notice=150.0), policy=policy)
+
+    rehearsal.run_until(152.0)
+
+    ((approved_at, _event_id),) = rehearsal.approvals
+    assert 132.0 <= approved_at <= 152.0
+
+
 # --- configuration ----------------------------------------------------------------------------------
 
 
@@ -180,6 +220,12 @@ def test_given_a_window_with_a_mistake_when_read_then_it_is_named(window: Any, m
     with pytest.raises(ConfigError) as refused:
         rule_of(approve_between=[window])
     assert list(refused.value.mistakes) == ["policies[0].approve_between[0]" + mistake]
+
+
+def test_given_a_spread_without_times_when_read_then_it_is_refused() -> None:
+    assert rule_of(approve_between=[{}], approve_spread=600).approve_spread == 600.0
+    with pytest.raises(ConfigError, match=r"policies\[0\].approve_spread: expected approve_between beside it, got 600"):
+        rule_of(approve_spread=600)
 
 
 @pytest.mark.parametrize("step", [{"pause": 1}, {"stop": "nginx"}, {"start": "nginx"}, {"wait_connections": [443]}])

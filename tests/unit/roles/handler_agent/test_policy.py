@@ -5,6 +5,7 @@
 Runs on Python 3.6 and later.
 """
 
+from datetime import datetime, timezone
 from typing import Any, List, Optional
 
 import pytest
@@ -23,8 +24,11 @@ from foghorn_agent.decide.policy import (
     keyed,
     plan_for,
     seconds_for,
+    spread_of,
 )
 from foghorn_core.maintenance_policy.match import Match
+from foghorn_core.maintenance_policy.window import Window, why_closed
+from foghorn_core.maintenance_policy.zones import LocalTime
 from foghorn_core.scheduled_events.event import Event
 from hypothesis import given
 from hypothesis import strategies as st
@@ -209,3 +213,48 @@ def test_given_several_steps_that_do_the_same_when_keyed_then_each_is_known_by_i
     keys = [key for key, _step in keyed([pause, hooks, pause])]
     assert len(set(keys)) == 3
     assert [key for key, _step in keyed([hooks, pause, pause])] == [keys[1], keys[0], keys[2]]
+
+
+# --- moments within a time for approvals -------------------------------------------------------------
+
+MIDNIGHT = datetime(2026, 1, 1, tzinfo=timezone.utc).timestamp()
+CLOCKS = LocalTime()
+
+
+@given(
+    begins=st.integers(0, 1439),
+    minutes=st.integers(1, 1439),
+    spread=st.integers(0, 86400),
+    share=st.floats(0, 0.999999),
+)
+def test_given_a_spread_then_a_window_opens_at_the_moment_of_the_share_and_stays_open_to_its_end(
+    begins: int, minutes: int, spread: int, share: float
+) -> None:
+    window = Window(tuple(range(7)), begins, (begins + minutes) % 1440, "UTC")
+    moment = share * min(spread, minutes * 30)
+
+    def is_open(after: float) -> bool:
+        return why_closed((window,), MIDNIGHT + begins * 60 + after, CLOCKS, spread, share) is None
+
+    assert not is_open(-1)
+    assert not is_open(moment - 0.01)
+    assert is_open(moment + 0.01)
+    assert is_open(minutes * 60 - 1)
+    assert not is_open(minutes * 60)
+
+
+def test_given_many_events_then_their_moments_fill_the_spread_and_are_the_same_in_any_case_of_the_id() -> None:
+    ids = ["602D9444-D2CD-49C7-8624-%012X" % number for number in range(1000)]
+    shares = [spread_of(Plan("p"), event()._replace(event_id=one), 0.0)[1] for one in ids]
+    assert [spread_of(Plan("p"), event()._replace(event_id=one.lower()), 0.0)[1] for one in ids] == shares
+
+    tenths = [int(share * 10) for share in shares]
+    assert min(tenths.count(tenth) for tenth in range(10)) > 50
+
+
+def test_given_the_margin_before_its_start_then_an_event_waits_for_no_moment() -> None:
+    start = datetime(2026, 1, 1, 0, 30, tzinfo=timezone.utc)
+    plan = Plan("p", approve_spread=3600.0, margin=10.0)
+
+    assert spread_of(plan, event(not_before=start), start.timestamp() - 10.5)[0] == 3600.0
+    assert spread_of(plan, event(not_before=start), start.timestamp() - 10.0) == (0.0, 0.0)

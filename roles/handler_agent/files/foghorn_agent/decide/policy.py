@@ -8,6 +8,7 @@ the plan. Pure: no clock, no file, no network.
 
 import json
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from zlib import crc32
 
 from foghorn_core.maintenance_policy.match import Match
 from foghorn_core.maintenance_policy.window import Window
@@ -103,6 +104,8 @@ class Plan(NamedTuple):
     """Checks that have to succeed before an approval, and change nothing."""
     approve_between: Tuple[Window, ...] = ()
     """When approvals are allowed. Empty: at any time."""
+    approve_spread: float = 0.0
+    """Seconds within which such a time begins: for each event at a moment of its own."""
     advice_holds_for: float = DEFAULT_ADVICE_HOLDS_FOR
     """Seconds that the machine stays out once an advisory event is no longer listed."""
     is_default: bool = False
@@ -141,6 +144,18 @@ def plan_for(rules: Sequence[Rule], event: Event, notice: Optional[float]) -> Pl
         if rule.match.covers(event, notice):
             return rule.plan
     return Plan(rule="no rule", is_default=True)
+
+
+def spread_of(plan: Plan, event: Event, wall: float) -> "Tuple[float, float]":
+    """How many seconds a time for approvals takes to begin for all events, and which part of them for this one.
+
+    The moment follows from the id of the event: all machines of a shared event have the same, also after a restart.
+
+    :param wall: seconds since the epoch. From the margin on, an event waits for nobody.
+    """
+    if event.not_before is not None and wall >= event.not_before.timestamp() - plan.margin:
+        return 0.0, 0.0
+    return plan.approve_spread, crc32(event.event_id.lower().encode("utf-8")) / 2**32
 
 
 def nothing_configured_for(event_type: str) -> str:
