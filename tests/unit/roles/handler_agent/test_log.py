@@ -7,6 +7,7 @@ Runs on Python 3.6 and later.
 
 import contextlib
 import os
+import re
 import socket
 import struct
 import sys
@@ -142,6 +143,18 @@ def test_given_no_systemd_when_something_is_logged_then_it_is_one_line_on_standa
         WARNING, "two\nlines", b="x y", a="E-1", none=None, empty="", quote='"', breaks="1\n2"
     )
     assert capfd.readouterr().err == "<4>two lines a=E-1 b='x y' breaks='1\\n2' empty='' quote='\"'\n"
+
+
+def test_given_a_terminal_when_something_is_logged_then_the_line_begins_with_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shows, terminal = os.openpty()
+    with open(shows, "rb", buffering=0) as screen, open(terminal, "wb", buffering=0) as errors:
+        monkeypatch.setattr(sys, "stderr", errors)
+        open_log(None)(INFO, "seen", event_id="E-1")
+        monkeypatch.undo()
+        shown = screen.read(1000).decode()
+    assert re.match(r"\d\d:\d\d:\d\d seen event_id=E-1\r?\n\Z", shown), shown
 
 
 def test_given_nobody_to_hear_it_when_something_is_logged_then_the_work_continues(

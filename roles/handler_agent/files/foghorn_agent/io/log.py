@@ -6,6 +6,9 @@ It goes to the system's log, and where there is none to standard error. The stan
 megabyte for less.
 """
 
+import os
+import sys
+import time
 from typing import Any, Callable, Dict, Optional
 
 from foghorn_core.scheduled_events.text import plain
@@ -35,7 +38,16 @@ def open_log(to_system: Optional[system_log.SystemLog]) -> Log:
 
 def _to_stderr(priority: int, line: str, fields: Dict[str, Any]) -> None:
     shown = "".join(" %s=%s" % (name, _quoted(value)) for name, value in sorted(fields.items()) if value is not None)
-    system_log.write_to_stderr(("<%d>%s%s\n" % (priority, line, shown)).encode("utf-8", "replace"))
+    # Who starts the agent in a terminal wants times, and what collects standard error for a journal the priority.
+    begins = time.strftime("%H:%M:%S ") if _is_on_a_terminal() else "<%d>" % priority
+    system_log.write_to_stderr(("%s%s%s\n" % (begins, line, shown)).encode("utf-8", "replace"))
+
+
+def _is_on_a_terminal() -> bool:
+    try:
+        return os.isatty(sys.stderr.fileno())
+    except (AttributeError, OSError, ValueError):
+        return False
 
 
 def _quoted(value: Any) -> str:
