@@ -107,8 +107,10 @@ def _with_links_of_the_site(name: str) -> str:
             return match[0]
         there = os.path.normpath(os.path.join(os.path.dirname(name), path))
         module = re.fullmatch(r"plugins/modules/(\w+)\.py", there)
-        if module:
-            page = f"{REFERENCE}/{module[1]}_module.rst"
+        playbook = re.fullmatch(r"playbooks/vars/(\w+)\.yml", there)
+        if module or playbook:
+            page = f"{REFERENCE}/{module[1]}_module.rst" if module else "reference/playbooks.md"
+            mark, anchor = ("#", playbook[1]) if playbook else (mark, anchor)
             return f"[{text}]({os.path.relpath(page, os.path.dirname(name) or '.')}{mark}{anchor})"
         return text if text.startswith("`") else f"{text} (`{there}`)"
 
@@ -148,10 +150,18 @@ def _as_markdown(comment: str) -> str:
 
 
 def describe_playbooks() -> str:
-    """Return the page about the playbooks, from the comments at their heads."""
+    """Return the page about the playbooks, from the comments at their heads and the descriptions of their variables."""
     parts = ["# Playbooks", "Call them by their full names. Each checks its variables before it touches a host."]
     for path in sorted((ROOT / "playbooks").glob("*.yml")):
         parts += [f"## {path.stem}", _as_markdown(_comment_of(path))]
+        described = path.with_name("vars") / path.name
+        loaded = yaml.safe_load(described.read_text(encoding="utf-8")) if described.is_file() else {}
+        rows = [
+            "| `%s` | %s | %s |" % (name, ", ".join(filter(None, spec.get("choices", []))), _cell(spec["description"]))
+            for name, spec in loaded.get(f"__{path.stem}_arguments", {}).items()
+            if "description" in spec
+        ]
+        parts += ["\n".join(["| variable | one of | meaning |", "|---|---|---|", *rows])] if rows else []
     return "\n\n".join(parts) + "\n"
 
 

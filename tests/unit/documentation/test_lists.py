@@ -60,12 +60,7 @@ def types_in_the_options() -> set[str]:
         ("plugins/doc_fragments/filters.py", types_in_the_options(), set(EVENT_TYPES)),
         (
             "playbooks/vars/rehearse.yml",
-            set(
-                re.findall(
-                    r"\w+",
-                    text("playbooks/vars/rehearse.yml").split("rehearse_event_type: ")[1].split("[")[1].split("]")[0],
-                )
-            ),
+            set(load("playbooks/vars/rehearse.yml")["__rehearse_arguments"]["rehearse_event_type"]["choices"]),
             ANNOUNCED,
         ),
         ("playbooks/vars/job_templates.yml", survey_choices(), ANNOUNCED),

@@ -33,6 +33,10 @@ def test_given_the_playbooks_then_each_has_a_section_with_its_command_and_links_
         name for name, text in sections.items() if f"ansible-playbook foghorn.azure_events.{name}" not in text
     ] == []
     assert "[doctor](../docs/doctor.md)" in sections["doctor"]
+    assert (
+        "| `trial_event` | Redeploy, Reboot, Preempt, Terminate | The event to cause. Default is none. |"
+        in sections["trial"]
+    )
     assert "SPDX" not in page
 
 
@@ -54,6 +58,7 @@ def test_given_what_events_are_driven_by_then_source_filter_and_each_rulebook_ar
             "[the module](../plugins/modules/haproxy_server.py)",
             "[the module](../collections/haproxy_server_module.rst)",
         ),
+        ("[variables](../playbooks/vars/trial.yml)", "[variables](../reference/playbooks.md#trial)"),
         ("[agent](elsewhere.md#the-port)", "[agent](elsewhere.md#the-port)"),
         ("[site](https://example.com/a)", "[site](https://example.com/a)"),
         ("[`template.json`](../extensions/template.json)", "`template.json`"),
