@@ -37,8 +37,11 @@ def test_given_the_table_when_it_is_compared_then_it_says_of_each_template_what_
     }
 
 
-def test_given_the_variables_when_they_are_compared_then_the_page_names_the_existing_ones() -> None:
-    assert set(load("controller_setup.yml")["__controller_setup_arguments"]) == VARIABLES
+def test_given_the_variables_when_they_are_compared_then_the_page_names_existing_ones_and_each_is_described() -> None:
+    spec = load("controller_setup.yml")["__controller_setup_arguments"]
+
+    assert set(spec) >= VARIABLES
+    assert [name for name, options in spec.items() if "description" not in options] == []
 
 
 @pytest.mark.parametrize("file", FILES)
