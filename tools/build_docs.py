@@ -18,6 +18,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import yaml
@@ -157,12 +158,17 @@ def describe_playbooks() -> str:
         described = path.with_name("vars") / path.name
         loaded = yaml.safe_load(described.read_text(encoding="utf-8")) if described.is_file() else {}
         rows = [
-            "| `%s` | %s | %s |" % (name, ", ".join(filter(None, spec.get("choices", []))), _cell(spec["description"]))
+            "| `%s` | %s |" % (name, _cell([spec["description"], _choices(spec)]))
             for name, spec in loaded.get(f"__{path.stem}_arguments", {}).items()
             if "description" in spec
         ]
-        parts += ["\n".join(["| variable | one of | meaning |", "|---|---|---|", *rows])] if rows else []
+        parts += ["\n".join(["| variable | meaning |", "|---|---|", *rows])] if rows else []
     return "\n\n".join(parts) + "\n"
+
+
+def _choices(spec: dict[str, Any]) -> str:
+    named = [f"C({choice})" for choice in spec.get("choices", []) if choice]
+    return "One of %s." % ", ".join(named) if named else ""
 
 
 def describe_event_driven() -> str:
