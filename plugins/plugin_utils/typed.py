@@ -39,6 +39,9 @@ def typed(value: Any, kind: str, elements: str | None = None) -> Any:
     """
     if value is None:
         return None
+    if isinstance(value, Sequence) and not isinstance(value, (str, list, tuple)):
+        # Text that Ansible Vault has encrypted is no str, before ansible-core 2.19.
+        value = str(value)
     try:
         if kind != "list":
             return (

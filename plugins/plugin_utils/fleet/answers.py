@@ -82,7 +82,8 @@ class HostVariables:
             return None
         text = json.dumps(value, default=str)
         if "{{" not in text and "{%" not in text:
-            return value
+            # As JSON: text that Ansible Vault has encrypted is no str, before ansible-core 2.19.
+            return json.loads(text)
         if not _has_groups_alone(text):
             return self._hostvars[self.name][name]
         # The same for all hosts.

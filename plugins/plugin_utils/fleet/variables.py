@@ -4,6 +4,7 @@
 """Checks all variables of a run before it touches the first host."""
 
 import difflib
+import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -107,7 +108,8 @@ def _mistakes_of(
         if name not in specs:
             continue
         try:
-            value = variables[name]
+            # As JSON: text that Ansible Vault has encrypted is no str, before ansible-core 2.19.
+            value = json.loads(json.dumps(variables[name], default=str))
         except AnsibleError as error:
             told.append("%s: %s" % (name, error))
             failed.add(name)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import UserString
 from typing import Any
 
 import pytest
@@ -35,6 +36,9 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.typed import 
         ("tenant=t", "dict", None, {"tenant": "t"}),
         ("", "dict", None, {}),
         (None, "list", None, None),
+        # As text that Ansible Vault has encrypted is, before ansible-core 2.19.
+        (UserString("8080,8443"), "list", "int", [8080, 8443]),
+        (UserString("true"), "bool", None, True),
     ],
 )
 def test_given_text_then_it_is_the_value_that_was_meant(text: Any, kind: str, elements: str | None, value: Any) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import UserString
 from typing import Any
 
 import pytest
@@ -158,6 +159,15 @@ def test_given_a_directory_of_another_vm_then_what_is_written_there_is_not_about
 )
 def test_given_ids_of_the_inventory_then_the_operators_own_comes_first(ids: dict[str, str], expected: str) -> None:
     assert answer(**ids)["variables"]["azure_vm_id"] == expected
+
+
+def test_given_variables_that_ansible_vault_has_encrypted_then_their_text_counts() -> None:
+    # Before ansible-core 2.19 it is no str.
+    variables = answer(handle_events_group=UserString("shop"), load_balancer_removal_ports=[UserString("80")])[
+        "variables"
+    ]
+
+    assert (type(variables["group"]), variables["ports"]) == (str, ["80"])
 
 
 def test_given_commands_then_they_say_whether_the_host_is_in_if_each_has_a_status() -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import UserString
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,17 @@ def test_given_variables_as_they_ought_to_be_then_nothing_is_reported() -> None:
     )
 
     assert mistakes([right, host("web2")], OWN) == []
+
+
+def test_given_text_that_ansible_vault_has_encrypted_then_it_is_as_good_as_other_text() -> None:
+    # Before ansible-core 2.19 it is no str.
+    vaulted = host(
+        handle_events_approve_within=UserString("3000"),
+        load_balancer_removal_ports=UserString("443"),
+        graceful_shutdown_services=[{"name": UserString("nginx"), "timeout": UserString("60")}],
+    )
+
+    assert mistakes([vaulted], OWN) == []
 
 
 def test_given_answers_of_a_survey_then_text_is_as_good_as_numbers_and_empty_ones_count_as_not_given() -> None:
