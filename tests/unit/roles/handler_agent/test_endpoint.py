@@ -593,6 +593,14 @@ def test_given_a_socket_of_another_address_when_listening_then_it_is_left_alone(
         assert loop.endpoint.addresses == [("127.0.0.1", port)]
 
 
+def test_given_a_socket_of_another_port_when_listening_then_it_is_left_alone(make_loop: MakeLoop) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen(5)
+        loop = make_loop(inherited=[held.dup()])
+        assert loop.endpoint.addresses != [held.getsockname()]
+
+
 def test_given_a_socket_at_an_address_that_the_machine_does_not_have_when_listening_then_it_is_kept_and_said(
     clock: Clock,
     make_loop: MakeLoop,

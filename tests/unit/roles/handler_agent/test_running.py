@@ -339,10 +339,9 @@ def test_given_a_command_that_takes_too_long_when_polled_then_the_reason_says_wh
 
 
 def test_given_no_time_at_all_when_started_then_nothing_runs(start: Start, tmp_path: Path) -> None:
-    running = start(command("/usr/bin/touch", str(tmp_path / "ran")), seconds=0.0, is_cut=True)
+    running = start(command("/usr/bin/touch", str(tmp_path / "ran")), clock=Clock(), seconds=0.0, is_cut=True)
     assert running.fileno == -1
-    outcome = at_once(running)
-    assert outcome[:2] == (False, CUT_OFF)
+    assert at_once(running) == StepOutcome(False, CUT_OFF, "", 0.0, cut_off=True)
     assert not (tmp_path / "ran").exists()
 
 
