@@ -92,7 +92,9 @@ def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) ->
         def hang_up() -> None:
             is_late.set()
             with contextlib.suppress(OSError):
-                same.shutdown(socket.SHUT_RDWR)
+                # Of this direction alone: of both, whoever still sends would reset the connection before the status
+                # that has come is read.
+                same.shutdown(socket.SHUT_RD)
 
         timer = threading.Timer(request.timeout, hang_up)
         opened.callback(timer.join)
