@@ -208,8 +208,8 @@ failures:
   elements: str
 orders:
   description:
-    - By host, its next orders and their data, each with the C(file) of its tasks. Each is carried out if those before
-      it have succeeded.
+    - By host, its next orders and their data. Each is carried out if those before it have succeeded.
+    - With O(state=advance), each has the C(file) of its tasks, and all hosts of the batch have equally many.
   returned: with O(state=advance) and O(state=report)
   type: dict
 heeds_later_jobs:
