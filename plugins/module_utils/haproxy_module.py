@@ -115,6 +115,10 @@ def run_server(module: AnsibleModule) -> None:
         else:
             returned = put_back(api, order, module.params["socket"], owner, module.check_mode)
             more = {"serving": returned.serving, "out": returned.out}
+            if returned.out:
+                module.warn(
+                    "Not in rotation, as it was before, or because its record is lost: %s" % ", ".join(returned.out)
+                )
             outcome = returned.outcome
     except (OptionError, HaproxyError, BadRecord, OSError) as error:
         module.fail_json(msg=str(error))

@@ -152,8 +152,7 @@ def report_of(host: HostVariables) -> dict[str, Any]:
     elif last == "restore":
         report["claims"] = _mapping(host.raw("__handle_events_renewed")).get("claims")
         report["owner"] = host.raw("__handle_events_owner")
-        report["kept_out"] = _list(host.raw("__load_balancer_removal_kept_out"))
-        report["partly_out"] = _list(host.raw("__load_balancer_removal_partly_out"))
+        report.update(_kept_out(host))
     if orders[0]["do"] == "stop":
         stretch = _mapping(_mapping(host.raw("__graceful_shutdown_done")).get("stretch"))
         report["stop_warnings"] = _list(stretch.get("warnings"))
@@ -168,6 +167,19 @@ def _remaining(host: HostVariables) -> list[Any]:
         *(one.get("msg") for one in map(_mapping, sessions) if one.get("timed_out")),
         *_list(_mapping(host.raw("__load_balancer_removal_gateway_drained")).get("remaining")),
     ]
+
+
+def _kept_out(host: HostVariables) -> dict[str, list[str]]:
+    """Where HAProxy keeps a host out that was restored, and whether it serves elsewhere."""
+    results = _list(_mapping(host.raw("__load_balancer_removal_haproxy_done")).get("results"))
+    seen = [one for one in map(_mapping, results) if "out" in one]
+    out = [
+        "%s: %s" % (one.get("__load_balancer_removal_haproxy_balancer"), ", ".join(map(str, _list(one["out"]))))
+        for one in seen
+        if one["out"]
+    ]
+    serves = any(one.get("serving") for one in seen)
+    return {"kept_out": [] if serves else out, "partly_out": out if serves else []}
 
 
 def _leaving(host: HostVariables, number: Any) -> list[Any]:

@@ -238,16 +238,35 @@ def test_given_a_drain_then_it_is_reported_what_is_announced_what_remains_and_wh
 
 def test_given_a_stop_and_a_return_then_what_the_roles_have_found_is_reported() -> None:
     stopped = {"__graceful_shutdown_done": {"stretch": {"warnings": ["slow"]}}}
-    restored = {
-        "__handle_events_renewed": {"claims": {"by_hand": {}}},
-        "__load_balancer_removal_kept_out": ["lb1"],
-        "__load_balancer_removal_partly_out": ["lb2"],
-    }
-    said = reported("restore", **stopped, **restored)
+    said = reported("restore", **stopped, __handle_events_renewed={"claims": {"by_hand": {}}})
 
     assert reported("stop", "note", "approve", **stopped)["stop_warnings"] == ["slow"]
-    assert (said["claims"], said["kept_out"], said["partly_out"]) == ({"by_hand": {}}, ["lb1"], ["lb2"])
+    assert (said["claims"], said["kept_out"], said["partly_out"]) == ({"by_hand": {}}, [], [])
     assert "stop_warnings" not in said
+
+
+@pytest.mark.parametrize(
+    ("serving", "kept_out", "partly_out"),
+    [
+        ([], ["lb1: web/a is in drain, api/a is in drain"], []),
+        (["web/a"], [], ["lb1: web/a is in drain, api/a is in drain"]),
+    ],
+)
+def test_given_a_return_that_haproxy_does_not_follow_then_it_is_reported_where_and_whether_another_serves(
+    serving: list[str], kept_out: list[str], partly_out: list[str]
+) -> None:
+    results = [
+        {
+            "__load_balancer_removal_haproxy_balancer": "lb1",
+            "serving": [],
+            "out": ["web/a is in drain", "api/a is in drain"],
+        },
+        {"__load_balancer_removal_haproxy_balancer": "lb2", "serving": serving, "out": []},
+        {"__load_balancer_removal_haproxy_balancer": "lb3", "failed": True},
+    ]
+    said = reported("restore", __load_balancer_removal_haproxy_done={"results": results})
+
+    assert (said["kept_out"], said["partly_out"]) == (kept_out, partly_out)
 
 
 @pytest.mark.parametrize("value", [7, "text", None, ["a"], {"results": 7, "remaining": 7, "stretch": 7}])
