@@ -3,8 +3,11 @@
 """Sends one request of a webhook, in a process of its own, which may wait and fail without the agent noticing."""
 
 import contextlib
+import io
 import json
 import re
+import socket
+import time
 from typing import IO, Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
@@ -70,36 +73,25 @@ def deliver(request: Request) -> Delivery:
 def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) -> Tuple[Any, bytes]:
     """Send the request and read the answer: the response, and as much of its body as came in time."""
     import http.client
-    import socket
     import ssl
-    import threading
 
+    end = time.monotonic() + request.timeout
     via = target if request.proxy is None else split_url(request.proxy)
     connection = http.client.HTTPConnection(via.host, via.port, timeout=request.timeout)
+
+    def response_class(sock: Any, *arguments: Any, **options: Any) -> http.client.HTTPResponse:
+        response = http.client.HTTPResponse(sock, *arguments, **options)
+        response.fp = io.BufferedReader(_Bounded(response.fp.detach(), sock, end))
+        return response
+
+    connection.response_class = response_class  # type: ignore[assignment]
     path = target.path
     if request.proxy is not None and target.is_secure:
         connection.set_tunnel(target.host, target.port)
     elif request.proxy is not None:
         path = "http://%s%s" % (headers["Host"], target.path)
-    is_late = threading.Event()
-    with contextlib.ExitStack() as opened:
-        opened.callback(connection.close)
+    with contextlib.closing(connection):
         connection.connect()
-        # A second descriptor of the same connection: it ends the connection whatever TLS does with the first one. The
-        # timeout of a socket starts again with each byte.
-        same = opened.enter_context(connection.sock.dup())
-
-        def hang_up() -> None:
-            is_late.set()
-            with contextlib.suppress(OSError):
-                # Of this direction alone: of both, whoever still sends would reset the connection before the status
-                # that has come is read.
-                same.shutdown(socket.SHUT_RD)
-
-        timer = threading.Timer(request.timeout, hang_up)
-        opened.callback(timer.join)
-        opened.callback(timer.cancel)
-        timer.start()
         try:
             if target.is_secure:
                 context = _context(request.ca_file, ssl)
@@ -107,10 +99,36 @@ def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) ->
             connection.request(request.method, path, request.body.encode("utf-8"), dict(headers))
             response = connection.getresponse()
         except (OSError, http.client.HTTPException):
-            if is_late.is_set():
+            if time.monotonic() >= end:
                 raise OSError("no answer within %g s" % request.timeout) from None
             raise
         return response, _read_answer(response, http.client.HTTPException)
+
+
+class _Bounded(io.RawIOBase):
+    """What a socket receives until an instant, as if it had ended then: its own timeout starts again with each byte."""
+
+    def __init__(self, stream: Any, sock: Any, end: float) -> None:
+        self._stream = stream
+        self._sock = sock
+        self._end = end
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> Any:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            return 0
+        self._sock.settimeout(left)
+        try:
+            return self._stream.readinto(buffer)
+        except socket.timeout:
+            return 0
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 class Target(NamedTuple):
