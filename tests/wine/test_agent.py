@@ -336,7 +336,7 @@ def test_given_what_windows_has_not_when_the_configuration_is_checked_then_it_is
 ) -> None:
     here = agent(policies=[{"drain": [step]}])
     checked = here.run("check-config")
-    assert checked.process.returncode == 3
+    assert checked.process.returncode == 3, checked.output
     assert said in checked.output
 
 
