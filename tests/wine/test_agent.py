@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from azure_simulator.testing import Simulator
 
-from .conftest import DATA, PATIENCE, PYTHON, STAGES, Agent, run, wait_for, windows
+from .conftest import DATA, PATIENCE, PYTHON, STAGES, Agent, run, run_python, wait_for, windows
 
 Make = Callable[..., Agent]
 PREPARED = [*STAGES["drain"], *STAGES["shutdown"]]
@@ -317,6 +317,26 @@ def test_given_a_webhook_and_a_check_of_the_application_then_both_are_done(agent
         azure.event("Freeze", "win", **LIFE)
         here.wait_for(lambda: "restore" in [one["data"].get("stage") for one in heard])
         server.shutdown()
+
+
+def test_given_a_webhook_whose_answer_never_ends_when_its_status_has_come_then_it_is_delivered() -> None:
+    def serve() -> None:
+        connection, _address = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 201 Created\r\nX: ")
+            while True:
+                connection.sendall(b"x")
+                time.sleep(0.01)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        said = run_python(
+            "from foghorn_agent.http.delivery import Request, deliver\n"
+            f"print(deliver(Request('http://127.0.0.1:{listener.getsockname()[1]}/', '{{}}', timeout=1.0))[:3])"
+        )
+
+    assert said == "(True, False, '201 Created')\n"
 
 
 @pytest.mark.parametrize(
