@@ -4,7 +4,6 @@
 
 import contextlib
 import fcntl
-import functools
 import os
 import shutil
 import signal
@@ -17,11 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
-
-from tools.run_steps import Result, Screen, printed, run_step, summarise
 
 from . import trees
 from .commands import CommandError, ask, directory_of, ssh_connections_of
@@ -33,6 +30,9 @@ LANES = 3
 
 INOTIFY_INSTANCES = 1024
 """How many a lab needs at the most."""
+
+HEARTBEAT = 30.0
+"""Seconds between two lines that tell of a running scenario."""
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SCENARIOS = _ROOT / "extensions" / "molecule"
@@ -48,6 +48,17 @@ class Lab(NamedTuple):
     """For commands that run in it."""
 
 
+class Result(NamedTuple):
+    """What became of a scenario."""
+
+    name: str
+    passed: bool
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"--- {self.name:<24} {'passed' if self.passed else 'FAILED'} {self.seconds:7.1f} s"
+
+
 def run(name: str, tarball: Path, scenarios: Sequence[str]) -> int:
     """Run the scenarios named, or all, a few side by side; 1 if any failed. Raises CommandError."""
     known = sorted(path.parent.name for path in _SCENARIOS.glob("*/molecule.yml"))
@@ -56,7 +67,6 @@ def run(name: str, tarball: Path, scenarios: Sequence[str]) -> int:
             raise CommandError(f"{scenario}: no scenario; there are {', '.join(known)}")
     keep_mounts_private()
     began = time.monotonic()
-    screen = Screen()
     chosen = list(scenarios) or known
     made = Trees({suite for scenario in chosen for suite in suites_of(scenario)})
     # Those that need less begin while the rest is being made.
@@ -67,9 +77,14 @@ def run(name: str, tarball: Path, scenarios: Sequence[str]) -> int:
         labs = [stack.enter_context(a_lab(each, tarball)) for each in names]
         stack.callback(waiting.clear)
         test = _test_live if len(chosen) == 1 else _test
-        running = [lanes.submit(_test_all, lab, waiting, made, functools.partial(test, screen)) for lab in labs]
+        running = [lanes.submit(_test_all, lab, waiting, made, test) for lab in labs]
         results = [result for lane in running for result in lane.result()]
-    return summarise(results, "scenarios", time.monotonic() - began, "make lab SCENARIO=", screen)
+    failed = [result.name for result in results if not result.passed]
+    passed = f"{len(results) - len(failed)} of {len(results)} scenarios passed in {time.monotonic() - began:.0f} s"
+    _show("", "=== summary", *results, passed)
+    if failed:
+        print(f"error: failed: {', '.join(failed)}; `make lab SCENARIO={failed[0]}` runs one alone", file=sys.stderr)
+    return 1 if failed else 0
 
 
 def shell(name: str, tarball: Path) -> int:
@@ -215,35 +230,54 @@ def _test_all(lab: Lab, waiting: deque[str], made: Trees, test: Callable[[Lab, s
         results.append(test(lab, scenario))
 
 
-def _test(screen: Screen, lab: Lab, scenario: str) -> Result:
-    """Test a scenario, and show what it printed if it failed."""
+def _test(lab: Lab, scenario: str) -> Result:
+    """Test a scenario, tell now and then how far it is, and show what it printed if it failed."""
     log = _logs_of(lab, scenario) / "molecule.log"
-    result = run_step(scenario, _molecule(lab, scenario), log, screen, _environment_of(lab, scenario))
+    began = time.monotonic()
+    _show(f"... {scenario}: begins")
+    with log.open("wb") as stream, _start(lab, scenario, stdout=stream, stderr=subprocess.STDOUT) as process:
+        while process.returncode is None:
+            try:
+                process.wait(HEARTBEAT)
+            except subprocess.TimeoutExpired:
+                last = _printed(log).rpartition("\n")[2].strip() or "nothing printed yet"
+                _show(f"... {scenario}: {time.monotonic() - began:.0f} s; {last}")
+    result = Result(scenario, process.returncode == 0, time.monotonic() - began)
     if not result.passed:
-        screen.show("", f"=== {scenario}", printed(log), f"{log.parent} has what its hosts wrote")
-    screen.show(result)
+        _show("", f"=== {scenario}", _printed(log), f"{log.parent} has what its hosts wrote")
+    _show(result)
     return result
 
 
-def _test_live(screen: Screen, lab: Lab, scenario: str) -> Result:
+def _test_live(lab: Lab, scenario: str) -> Result:
     """Test the only scenario, and show its output as it comes."""
     _logs_of(lab, scenario)
     began = time.monotonic()
-    status = subprocess.run(
-        _molecule(lab, scenario), env=_environment_of(lab, scenario), stdin=subprocess.DEVNULL, check=False
-    ).returncode
+    with _start(lab, scenario) as process:
+        status = process.wait()
     result = Result(scenario, status == 0, time.monotonic() - began)
-    screen.show(result)
+    _show(result)
     return result
 
 
-def _molecule(lab: Lab, scenario: str) -> list[str]:
-    return [*enter(lab.first), "molecule", "test", "--scenario-name", scenario]
+def _show(*lines: object) -> None:
+    """Print these lines together: the lanes share the screen."""
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
 
 
-def _environment_of(lab: Lab, scenario: str) -> Mapping[str, str]:
+def _printed(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace").rstrip()
+
+
+def _start(lab: Lab, scenario: str, **output: Any) -> subprocess.Popen[bytes]:
     place = f"{directory_of(lab.name)}/hosts/molecule/{scenario}"
-    return {**lab.environment, "MOLECULE_EPHEMERAL_DIRECTORY": place}
+    return subprocess.Popen(
+        [*enter(lab.first), "molecule", "test", "--scenario-name", scenario],
+        env={**lab.environment, "MOLECULE_EPHEMERAL_DIRECTORY": place},
+        stdin=subprocess.DEVNULL,
+        **output,
+    )
 
 
 def _logs_of(lab: Lab, scenario: str) -> Path:
