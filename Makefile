@@ -1,14 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# All is below .cache, but for dist, and what `make lab` keeps of the system (docs/lab.md). `make PYTHON=…` chooses the
-# Python (3.11 or newer) of the virtual environments.
+# What is made is below .cache and in dist. `make PYTHON=…` chooses the Python (3.11 or newer) of virtual environments.
 
 CACHE := .cache
 VENV := $(CACHE)/venv
 COPY := $(CACHE)/ansible-test/ansible_collections/foghorn/azure_events
 TARBALL := dist/foghorn-azure_events-$(shell sed -n 's/^version: *//p' galaxy.yml).tar.gz
-DEMO := python roles/azure_simulator/files/demonstration/demo.py
+DEMO := roles/azure_simulator/files/demonstration
 RUN_LAB := $(CACHE)/venv-lab/bin/python -m tests.lab
 
 # Tools find each other on PATH, and the collection at its place; nobody's home is touched.
@@ -49,11 +48,11 @@ help: ## show this list
 	sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
 
 demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us; BALANCER=haproxy; SPEED=5; WATCH=1: live in a browser)
-	$(DEMO) --handler $(or $(HANDLER),on) --balancer $(or $(BALANCER),azure) $(SPEED:%=--speed %) $(if $(WATCH),--watch) --picture dist/demo.svg
+	python $(DEMO)/demo.py --handler $(or $(HANDLER),on) --balancer $(or $(BALANCER),azure) $(SPEED:%=--speed %) $(if $(WATCH),--watch) --picture dist/demo.svg
 picture: $(VENV)/.test collection ## the pictures in docs: drawn from two runs of the demo, without a handler and with it; taken by a browser
-	$(DEMO) --record $(CACHE)/demo-on.json
-	$(DEMO) --handler off --like $(CACHE)/demo-on.json --record $(CACHE)/demo-off.json
-	python $(dir $(lastword $(DEMO)))picture.py docs/demo.svg $(CACHE)/demo-off.json $(CACHE)/demo-on.json
+	python $(DEMO)/demo.py --record $(CACHE)/demo-on.json
+	python $(DEMO)/demo.py --handler off --like $(CACHE)/demo-on.json --record $(CACHE)/demo-off.json
+	python $(DEMO)/picture.py docs/demo.svg $(CACHE)/demo-off.json $(CACHE)/demo-on.json
 	SCREENSHOTS=docs BROWSER_TESTS=required python -m pytest tests/integration/browser
 
 test: $(VENV)/.gates ## what to run before a commit, without root (TEST=tests/unit/…: only these; ALL=sampled: everything, as CI does; ALL=1: and exhaustive tests in full)
@@ -96,7 +95,7 @@ docs-lint: copy
 galaxy-importer: build
 	tools/galaxy_importer.sh $(VENV) $(TARBALL) $(CACHE)/galaxy-importer
 
-# What the tests of a step are.
+# The tests of each step.
 AGENT := tests/unit/roles/handler_agent
 CORE := plugins/module_utils/scheduled_events
 PLAYBOOKS := tests/integration/playbooks
@@ -114,20 +113,16 @@ integration-control-plane: TESTS := $(CONTROL_PLANE)
 integration-playbooks: TESTS := $(PLAYBOOKS) $(addprefix --ignore ,$(PLAYBOOKS)/test_handle_events.py $(CONTROL_PLANE))
 integration-newest: TESTS := $(addprefix $(PLAYBOOKS)/,test_hostile.py test_windows_hosts.py)
 
-# Playbooks have failed on the oldest ansible-core only, which evaluates variables earlier: these are tested there, but for
-# handle_events. What a newer one refuses or deprecates shows first in what users write: modules, lookups and their
-# examples, and hostile hosts. Without a Python for it, they take the ansible-core of this environment.
-ON_OLDEST := integration-playbooks integration-control-plane integration-arm
-ON_NEWEST := integration-modules integration-newest
-$(ON_OLDEST): CORE_VERSION := oldest
-$(ON_NEWEST): CORE_VERSION := newest
-$(ON_OLDEST) $(ON_NEWEST): $(VENV)/.test
-	OTHERWISE=$(VENV) tools/on_other_core.sh $(CORE_VERSION) $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
+# Playbooks have failed on the oldest ansible-core only, which evaluates variables earlier. What a newer one refuses or
+# deprecates shows first in what users write: modules, lookups and their examples, and hostile hosts. Without a Python for
+# that ansible-core, they take the one of this environment.
+integration-playbooks integration-control-plane integration-arm: ON_CORE := oldest
+integration-modules integration-newest: ON_CORE := newest
 # What many an ansible.cfg sets: before ansible-core 2.19, templates make numbers of text then.
 integration-control-plane integration-arm: export ANSIBLE_JINJA2_NATIVE := 1
+$(INTEGRATION) integration-newest unit-agent unit-agent-lives unit-rest: $(VENV)/.test
+	$(if $(ON_CORE),OTHERWISE=$(VENV) tools/on_other_core.sh $(ON_CORE) $(CACHE) @python,python) -m pytest -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
 
-unit-agent unit-agent-lives unit-rest $(filter-out $(ON_OLDEST) $(ON_NEWEST),$(INTEGRATION)): $(VENV)/.test
-	python -m pytest $(TESTS)
 integration-haproxy: haproxy
 integration-fleets: haproxy nginx
 integration-awx: awx-collection
@@ -144,7 +139,7 @@ unit-plugins: $(VENV)/.test
 	python -m coverage run -m pytest tests/unit/$(CORE)
 	python -m coverage report --include '$(CORE)/*' --fail-under 100
 	python -m pytest --ignore tests/unit/$(CORE) tests/unit/plugins
-# Two steps, as one would end long after all others; without whole lives of the agent, whose parts are tested.
+# Without whole lives of the agent: its parts are tested.
 unit-oldest-python unit-oldest-agent: export TEST_ALL :=
 unit-oldest-python unit-oldest-agent: $(VENV)/.run
 	tools/test_on_oldest_python.sh $(CACHE) -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
