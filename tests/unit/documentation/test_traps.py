@@ -12,10 +12,10 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "traps.md").read_text(encoding="utf-8")
 PROOFS = {
     1: (
-        "tests/unit/roles/handler_agent/test_traps.py::test_trap_1_given_a_drain_that_failed_when_the_event_is_handled_then_it_is_never_approved",
+        "tests/unit/roles/handler_agent/test_decisions.py::test_given_a_step_that_fails_when_the_plan_continues_then_the_rest_follows_and_nothing_is_approved",
         "tests/unit/roles/handler_agent/test_traps.py::test_trap_1_given_two_events_when_one_is_ready_then_that_one_is_approved_and_not_the_other",
         "tests/unit/roles/handler_agent/test_traps.py::test_trap_1_given_an_approval_that_arrived_when_the_start_is_awaited_then_it_is_not_sent_at_every_poll",
-        "tests/unit/roles/handler_agent/test_traps.py::test_trap_1_given_approvals_that_fail_when_time_passes_then_they_are_sent_again_until_one_arrives",
+        "tests/unit/roles/handler_agent/test_agent.py::test_given_lost_approvals_when_they_are_repeated_then_at_increasing_intervals_up_to_half_a_minute",
         "tests/integration/modules/test_scheduled_event_approve.py::TestScopeOwn::test_trap_1_given_events_of_others_were_chosen_then_it_fails_and_approves_nothing",
         "tests/integration/playbooks/test_handle_events.py::test_given_a_service_that_does_not_stop_then_its_event_is_never_approved_and_the_run_fails_naming_it",
     ),
@@ -44,11 +44,10 @@ PROOFS = {
     ),
     6: (
         "tests/unit/roles/handler_agent/test_traps.py::test_trap_6_given_an_event_under_a_plan_without_drain_when_it_is_over_then_nothing_is_restored",
-        "tests/unit/roles/handler_agent/test_traps.py::test_trap_6_given_an_event_of_another_machine_when_it_is_over_then_nothing_is_restored_here",
         "tests/integration/playbooks/test_handle_events.py::test_given_a_host_that_was_drained_by_hand_when_its_event_is_over_then_it_stays_out_and_the_reason_is_reported",
     ),
     7: (
-        "tests/unit/roles/handler_agent/test_traps.py::test_trap_7_given_a_freeze_when_its_duration_is_unknown_then_it_is_not_taken_for_a_short_one",
+        "tests/unit/roles/handler_agent/test_policy.py::test_given_no_configuration_when_an_event_of_each_type_comes_then_the_defaults_have_a_plan",
         "tests/unit/plugins/module_utils/scheduled_events/test_document.py::TestFields::test_trap_7_no_impact_and_unknown_impact_and_not_said_are_three_different_things",
     ),
     8: (

@@ -103,7 +103,9 @@ def test_given_no_rule_that_matches_when_the_plan_is_made_then_nothing_is_done()
         ("Freeze", 10, [], NEVER, DEFAULT_MARGIN),
         ("Freeze", 11, [DRAIN, RESTORE], NEVER, 20.0),
         ("Freeze", 60, [DRAIN, RESTORE], NEVER, 20.0),
+        # Unknown, or not said: neither is short.
         ("Freeze", -1, [DRAIN, RESTORE], NEVER, 20.0),
+        ("Freeze", None, [DRAIN, RESTORE], NEVER, 20.0),
         ("Reboot", -1, [DRAIN, SHUTDOWN, RESTORE], QUORUM, 20.0),
         ("Redeploy", -1, [DRAIN, SHUTDOWN, RESTORE], QUORUM, 20.0),
         ("Terminate", None, [DRAIN, SHUTDOWN, RESTORE], QUORUM, 20.0),

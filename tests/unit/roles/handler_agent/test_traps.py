@@ -12,12 +12,10 @@ from typing import Any, Dict, Generator, List, Optional, Tuple
 import pytest
 from edge_helpers import Heard, HttpServer
 from foghorn_agent.config import Config, Imds
-from foghorn_agent.decide.policy import default_rules, plan_for
 from foghorn_agent.io.clock import Clocks
 from foghorn_agent.io.imds_session import ImdsSession
 from foghorn_core.scheduled_events.client import DEFAULT_TIMEOUT
 from foghorn_core.scheduled_events.errors import DocumentError
-from foghorn_core.scheduled_events.event import Event
 from rehearsal import POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 DOCUMENT = {"DocumentIncarnation": 1, "Events": []}
@@ -61,13 +59,6 @@ def begun(rehearsal: Rehearsal, event_id: str) -> List[str]:
 # --- 1. approving after a failed drain, the wrong event, at every poll, never again after a failed approval ---------
 
 
-def test_trap_1_given_a_drain_that_failed_when_the_event_is_handled_then_it_is_never_approved() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
-    rehearsal.failing = {"deregister"}
-    rehearsal.run()
-    assert rehearsal.approvals == []
-
-
 def test_trap_1_given_two_events_when_one_is_ready_then_that_one_is_approved_and_not_the_other() -> None:
     rehearsal = Rehearsal(
         [Life("Reboot", notice=900.0, event_id="LATER"), Life("Redeploy", notice=600.0, event_id="SOONER")]
@@ -86,13 +77,6 @@ def test_trap_1_given_an_approval_that_arrived_when_the_start_is_awaited_then_it
     times = [at for at, _event_id in rehearsal.approvals]
     assert len(times) > 1
     assert min(later - at for at, later in zip(times, times[1:])) >= 30.0
-
-
-def test_trap_1_given_approvals_that_fail_when_time_passes_then_they_are_sent_again_until_one_arrives() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=300.0)])
-    rehearsal.lost_answers = 4
-    rehearsal.run()
-    assert len(rehearsal.approvals) == 1
 
 
 # --- 2. taking Started for the end ----------------------------------------------------------------------------------
@@ -183,26 +167,6 @@ def test_trap_6_given_an_event_under_a_plan_without_drain_when_it_is_over_then_n
     rehearsal = Rehearsal([Life("Reboot", notice=20.0)], policy={"restore": POLICY["restore"]})
     rehearsal.run()
     assert rehearsal.steps() == []
-
-
-def test_trap_6_given_an_event_of_another_machine_when_it_is_over_then_nothing_is_restored_here() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=20.0, resources=("web_1",))])
-    rehearsal.run()
-    assert rehearsal.steps() == []
-    assert rehearsal.approvals == []
-
-
-# --- 7. "ignore freezes up to 10 s" that forgets 0 and -1 -----------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("duration", "is_left_alone"), [(-1, False), (None, False), (0, True), (10, True), (11, False), (30, False)]
-)
-def test_trap_7_given_a_freeze_when_its_duration_is_unknown_then_it_is_not_taken_for_a_short_one(
-    duration: Optional[int], is_left_alone: bool
-) -> None:
-    event = Event("E-1", "Freeze", "Scheduled", (VM_NAME,), duration_in_seconds=duration)
-    assert plan_for(default_rules(), event, 900.0).takes_out is not is_left_alone
 
 
 # --- 8. names by substring or with case -----------------------------------------------------------------------------
