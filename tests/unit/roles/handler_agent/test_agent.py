@@ -926,20 +926,6 @@ def test_given_a_drain_when_it_begins_then_the_probe_fails_and_when_the_machine_
     assert rehearsal.restored == 1
 
 
-@pytest.mark.parametrize(
-    ("path", "content"),
-    [
-        ("/healthz", "running"),
-        ("/status", '"vm_name": "web_0"'),
-        ("/metrics", 'foghorn_polls_total{result="answered"}'),
-    ],
-)
-def test_given_a_running_agent_when_asked_then_it_answers(path: str, content: str) -> None:
-    status, body = Rehearsal().run_until(4.0).answer(path)
-    assert status == 200
-    assert content in body
-
-
 def test_given_a_missing_path_when_asked_then_there_is_no_answer() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(1.0)

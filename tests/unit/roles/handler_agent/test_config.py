@@ -50,12 +50,9 @@ def parsed_step(**content: Any) -> Step:
 # --- what is right ----------------------------------------------------------------------------------
 
 
-def test_given_no_options_when_parsed_then_all_have_their_defaults() -> None:
-    assert parse_config({}) == Config()
-
-
-def test_given_a_null_when_parsed_then_it_is_the_default() -> None:
-    assert parse_config({"imds": None, "policies": None, "margin": None, "listen": None}) == Config()
+@pytest.mark.parametrize("content", [{}, {"imds": None, "policies": None, "margin": None, "listen": None}])
+def test_given_no_options_or_null_when_parsed_then_they_have_their_defaults(content: Any) -> None:
+    assert parse_config(content) == Config()
 
 
 def test_given_all_options_when_parsed_then_all_are_kept() -> None:

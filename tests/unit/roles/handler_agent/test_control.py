@@ -74,12 +74,6 @@ def connect(door: Door) -> socket.socket:
     return connection
 
 
-def test_given_a_request_when_asked_then_the_answer_comes(door: Door) -> None:
-    door.serve()
-    assert ask_agent(door.directory, {"request": "drain"}, PATIENCE) == "as you say"
-    assert door.asked == [{"request": "drain"}]
-
-
 def test_given_what_cannot_be_done_when_asked_then_the_reason_is_reported(door: Door) -> None:
     door.serve()
     with pytest.raises(RequestError, match="no dancing"):

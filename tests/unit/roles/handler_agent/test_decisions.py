@@ -89,23 +89,22 @@ def test_given_an_id_in_other_case_when_seen_again_then_it_is_the_same_event() -
     assert [one.event_id for one in taken_in(state, document(event("abc"))).tracked] == ["abc"]
 
 
-def test_given_an_event_that_is_not_listed_any_more_when_it_had_not_begun_then_it_was_withdrawn() -> None:
-    state = taken_in(NAMED, document(event()))
-    assert observe(state, document(incarnation=2), NOW, False) == [
-        {"kind": "over", "event_id": "E-1", "how": WITHDRAWN},
+@pytest.mark.parametrize(
+    ("status", "after", "how"),
+    [
+        ("Scheduled", document(incarnation=2), WITHDRAWN),
+        pytest.param("Scheduled", document(event(resources=("vm_9",)), incarnation=2), WITHDRAWN, id="for others now"),
+        ("Started", document(incarnation=2), ENDED),
+    ],
+)
+def test_given_an_event_that_is_not_listed_any_more_then_it_has_ended_if_it_had_begun_and_else_was_withdrawn(
+    status: str, after: Document, how: str
+) -> None:
+    state = taken_in(NAMED, document(event(event_status=status)))
+    assert observe(state, after, NOW, False) == [
+        {"kind": "over", "event_id": "E-1", "how": how},
         {"kind": "incarnation", "incarnation": 2},
     ]
-
-
-def test_given_an_event_that_is_listed_for_other_machines_now_when_it_had_not_begun_then_it_was_withdrawn() -> None:
-    state = taken_in(NAMED, document(event()))
-    elsewhere = document(event(resources=("vm_9",)), incarnation=2)
-    assert observe(state, elsewhere, NOW, False)[0] == {"kind": "over", "event_id": "E-1", "how": WITHDRAWN}
-
-
-def test_given_an_event_that_is_not_listed_any_more_when_it_had_begun_then_it_has_ended() -> None:
-    state = taken_in(NAMED, document(event(event_status="Started")))
-    assert observe(state, document(incarnation=1), NOW, False) == [{"kind": "over", "event_id": "E-1", "how": ENDED}]
 
 
 def test_given_an_event_that_has_started_when_the_machine_has_booted_since_then_each_document_adds_nothing() -> None:
@@ -166,11 +165,6 @@ def test_given_an_event_that_was_not_touched_when_it_is_over_then_it_is_forgotte
 def test_given_a_boot_when_the_boot_id_was_not_known_before_then_nothing_happens() -> None:
     state = taken_in(State(vm_name=VM_NAME), document(event()))
     assert not apply(state, {"kind": "boot", "boot_id": "boot-0"}).tracked[0].rebooted
-
-
-def test_given_the_same_boot_when_it_is_noted_again_then_nothing_changes() -> None:
-    state = taken_in(NAMED, document(event()))
-    assert apply(state, {"kind": "boot", "boot_id": "boot-0"}) == state
 
 
 def test_given_another_boot_when_an_event_is_over_already_then_only_the_others_have_rebooted() -> None:

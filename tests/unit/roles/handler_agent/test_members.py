@@ -68,17 +68,15 @@ def answer(body: bytes, status: bytes = b"200 OK", length: Any = None) -> bytes:
     return b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body) if length is None else length, body)
 
 
-def test_given_a_member_when_asked_then_its_status_is_read(member: Callable[[Talk], Member]) -> None:
+@pytest.mark.parametrize(("below", "asked"), [("/", b"/status"), ("/agents/web_1", b"/agents/web_1/status")])
+def test_given_a_member_when_asked_then_its_status_is_read(
+    member: Callable[[Talk], Member], below: str, asked: bytes
+) -> None:
     one = member(saying(answer(json.dumps(STATUS).encode())))
-    assert ask_agent(one.url + "/", PATIENCE) == STATUS
-    assert one.request.startswith(b"GET /status HTTP/1.1\r\nHost: " + one.url[len("http://") :].encode() + b"\r\n")
+    assert ask_agent(one.url + below, PATIENCE) == STATUS
+    host = one.url[len("http://") :].encode()
+    assert one.request.startswith(b"GET %s HTTP/1.1\r\nHost: %s\r\n" % (asked, host))
     assert b"\r\nConnection: close\r\n" in one.request
-
-
-def test_given_a_member_below_a_path_when_asked_then_the_path_is_kept(member: Callable[[Talk], Member]) -> None:
-    one = member(saying(answer(json.dumps(STATUS).encode())))
-    ask_agent(one.url + "/agents/web_1", PATIENCE)
-    assert one.request.startswith(b"GET /agents/web_1/status HTTP/1.1\r\n")
 
 
 @pytest.mark.parametrize(

@@ -60,13 +60,6 @@ def test_given_a_member_that_was_ready_when_it_answers_without_the_event_then_it
     assert approvers(fleet) == ["web_0"]
 
 
-def test_given_another_machine_at_a_members_address_when_it_says_it_is_ready_then_it_does_not_count() -> None:
-    fleet = fleet_of(NAMES, [shared(notice=100.0)])
-    fleet[0].azure.machines["web_2"] = fleet[1]
-    tick_all(fleet, 95)
-    assert approvers(fleet) == []
-
-
 def test_given_members_that_cannot_be_asked_at_all_when_ready_then_it_is_logged_and_nobody_approves() -> None:
     machine = fleet_of(("web_0", "web_1"), [shared(notice=60.0, resources=("web_0", "web_1"))])[0]
 

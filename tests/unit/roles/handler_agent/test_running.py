@@ -402,14 +402,18 @@ def test_given_a_hook_that_takes_all_the_time_when_another_is_left_then_that_one
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize(("share", "seconds"), [(None, 10.0), (4.0, 4.0), (60.0, 10.0)])
+@pytest.mark.parametrize(
+    ("share", "hook_timeout", "seconds"),
+    [(None, None, 10.0), (4.0, None, 4.0), (60.0, None, 10.0), (None, 15.0, 10.0)],
+)
 def test_given_a_hook_that_hangs_when_time_is_short_then_it_is_ended_at_its_share(
-    start: Start, tmp_path: Path, share: Optional[float], seconds: float
+    start: Start, tmp_path: Path, share: Optional[float], hook_timeout: Optional[float], seconds: float
 ) -> None:
     clock = Clock()
     hook(tmp_path, "10-a", "sleep 60")
     hook(tmp_path, "20-b", "touch %s/ran" % tmp_path)
-    running = start(HOOK_STEP, clock=clock, seconds=20.0, is_cut=True, is_short=True, hook_seconds=share)
+    step = HOOK_STEP._replace(hook_timeout=hook_timeout)
+    running = start(step, clock=clock, seconds=20.0, is_cut=True, is_short=True, hook_seconds=share)
     clock.advance(seconds - 0.5)
     assert running.poll() is None
     clock.advance(0.5)
@@ -435,18 +439,6 @@ def test_given_a_hook_that_hangs_when_a_try_has_its_own_limit_then_it_is_ended_a
     hook(tmp_path, "20-b", "touch %s/ran" % tmp_path)
     outcome = outcome_of(start(HOOK_STEP._replace(hook_timeout=hook_timeout), **cuts))
     assert (outcome.reason, outcome.cut_off, outcome.hook, outcome.hooks_left) == (reason, cut_off, "10-a", 1)
-
-
-def test_given_a_hook_that_hangs_when_its_share_is_less_than_its_own_limit_then_it_is_ended_at_its_share(
-    start: Start, tmp_path: Path
-) -> None:
-    hook(tmp_path, "10-a", "sleep 60")
-    hook(tmp_path, "20-b", "true")
-    clock = Clock()
-    running = start(HOOK_STEP._replace(hook_timeout=15.0), clock=clock, seconds=20.0, is_cut=True, is_short=True)
-    clock.advance(10.0)
-    outcome = outcome_of(running)
-    assert (outcome.reason[:13], outcome.cut_off) == ("10-a: cut off", True)
 
 
 def test_given_a_hook_with_its_own_limit_when_the_deadline_comes_nearer_then_the_limit_is_the_deadline(
