@@ -86,6 +86,9 @@ def say(machine: RealAgent, capsys: "pytest.CaptureFixture[str]") -> Say:
         (["--version"], Arguments("version")),
         (["explain", "Reboot", "--notice", "5m"], Arguments("explain", event_type="Reboot", notice=300.0)),
         (["explain", "--notice=900"], Arguments("explain", notice=900.0)),
+        (["hold", "--for=2h"], Arguments("hold", seconds=7200.0)),
+        (["hold", "--for", "90"], Arguments("hold", seconds=90.0)),
+        (["forget", "E-1", "--config", "x"], Arguments("forget", "x", event_id="E-1")),
     ],
 )
 def test_given_arguments_when_parsed_then_they_mean_what_they_say(words: List[str], expected: Arguments) -> None:
@@ -102,6 +105,13 @@ def test_given_arguments_when_parsed_then_they_mean_what_they_say(words: List[st
         (["status", "--config"], "--config is not an option, or lacks its value"),
         (["run", "--json"], "--json is for status, history, drain, restore and wait-back"),
         (["run", "--config", "-"], "--config - is for check-config and explain"),
+        (["wait-back"], "wait-back needs --for with a time, as in --for 5m"),
+        (["hold", "--wait", "5"], "--wait is for drain and restore"),
+        (["forget"], "forget needs the id of one event, as status shows it"),
+        (["forget", "E-1", "E-2"], "forget needs the id of one event, as status shows it"),
+        (["hold", "--for", "ever"], "--for ever: expected a time like 90s, 15m, 2h or 7d, up to 30d"),
+        (["hold", "--for"], "--for is not an option, or lacks its value"),
+        (["drain", "--for=2h"], "--for is for hold and wait-back"),
     ],
 )
 def test_given_invalid_arguments_when_parsed_then_the_error_says_why(
@@ -370,27 +380,3 @@ def test_given_an_agent_when_somebody_waits_for_a_drain_and_a_restore_then_they_
         assert (restored.returncode, restored.stdout) == (0, b"in rotation\n")
     finally:
         machine.close()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["wait-back"], "wait-back needs --for with a time"),
-        (["hold", "--wait", "5"], "--wait is for drain and restore"),
-        (["forget"], "forget needs the id of one event"),
-        (["forget", "E-1", "E-2"], "forget needs the id of one event"),
-        (["hold", "--for", "ever"], "--for ever: expected a time like 90s, 15m, 2h or 7d"),
-        (["hold", "--for"], "--for is not an option, or lacks its value"),
-        (["drain", "--for=2h"], "--for is for hold"),
-        (["drain", "restore"], "one command at a time"),
-    ],
-)
-def test_given_an_unknown_manual_command_when_read_then_it_is_refused(arguments: List[str], problem: str) -> None:
-    with pytest.raises(UsageError, match=problem):
-        parse_arguments(arguments)
-
-
-def test_given_a_manual_command_when_read_then_its_details_are_there() -> None:
-    assert parse_arguments(["hold", "--for=2h"]).seconds == 7200.0
-    assert parse_arguments(["hold", "--for", "90"]).seconds == 90.0
-    assert parse_arguments(["forget", "E-1", "--config", "x"]) == Arguments("forget", "x", event_id="E-1")

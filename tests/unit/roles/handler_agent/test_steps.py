@@ -107,21 +107,19 @@ def test_given_an_outcome_when_asked_again_then_it_is_the_same_and_there_is_noth
     assert child.fileno() == -1
 
 
-def test_given_a_command_that_fails_when_it_ends_then_the_reason_is_its_exit_status(start: Starter) -> None:
-    outcome = outcome_of(start.shell("exit 3"))
-    assert outcome[:2] == (False, "exit status 3")
-
-
-def test_given_a_command_that_is_killed_when_it_ends_then_the_reason_is_the_signal(start: Starter) -> None:
-    outcome = outcome_of(start.shell("kill -KILL $$"))
-    assert outcome[:2] == (False, "killed by SIGKILL")
-
-
-def test_given_a_command_killed_by_a_signal_without_name_when_it_ends_then_the_reason_is_its_number(
-    start: Starter,
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("exit 3", "exit status 3"),
+        ("kill -KILL $$", "killed by SIGKILL"),
+        # Which has no name.
+        ("kill -40 $$", "killed by signal 40"),
+    ],
+)
+def test_given_a_command_that_fails_when_it_ends_then_the_reason_is_its_exit_status_or_the_signal(
+    start: Starter, script: str, reason: str
 ) -> None:
-    outcome = outcome_of(start.python("import os; os.kill(os.getpid(), 40)"))
-    assert outcome.reason == "killed by signal 40"
+    assert outcome_of(start.shell(script))[:2] == (False, reason)
 
 
 def test_given_no_such_command_when_started_then_the_outcome_says_so_at_once(start: Starter, tmp_path: Path) -> None:
