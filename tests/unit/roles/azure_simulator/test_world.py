@@ -238,31 +238,46 @@ def test_given_the_same_seed_when_events_are_announced_then_they_get_the_same_id
 # -- who is notified ------------------------------------------------------------------------
 
 
-def test_given_an_availability_set_when_one_vm_is_hit_then_all_of_the_set_are_notified_and_no_other() -> None:
-    world = make_world()
-    event = announce(world, "Reboot", "web_0")
-    assert told(world, "web_1") == [(event.event_id, "Scheduled")]
-    assert told(world, "db") == []
+def vm(name: str, address: str, **details: str) -> dict[str, str]:
+    return {"name": name, "address": address, **details}
 
 
-def test_given_a_placement_group_inside_a_scale_set_when_a_vm_is_hit_then_only_its_group_is_notified() -> None:
-    world = make_world(
-        vms=[
-            {"name": "set_0", "address": "127.0.77.1", "scale_set": "set", "placement_group": "a"},
-            {"name": "set_1", "address": "127.0.77.2", "scale_set": "set", "placement_group": "a"},
-            {"name": "set_2", "address": "127.0.77.3", "scale_set": "set", "placement_group": "b"},
-        ]
-    )
-    event = announce(world, "Reboot", "set_0")
-    assert told(world, "set_1") == [(event.event_id, "Scheduled")]
-    assert told(world, "set_2") == []
-
-
-def test_given_a_zonal_scale_set_when_a_vm_is_hit_then_all_of_its_zone_are_notified() -> None:
-    world = make_world(**ZONES)
-    event = announce(world, "Reboot", "z1_0")
-    assert told(world, "z1_1") == told(world, "z1_0") == [(event.event_id, "Scheduled")]
-    assert told(world, "z2_0") == []
+@pytest.mark.parametrize(
+    ("config", "hit", "neighbour", "stranger"),
+    [
+        pytest.param({}, "web_0", "web_1", "db", id="availability set"),
+        pytest.param(ZONES, "z1_0", "z1_1", "z2_0", id="zone of a scale set"),
+        pytest.param(
+            {
+                "vms": [
+                    vm("set_0", "127.0.77.1", scale_set="set", placement_group="a"),
+                    vm("set_1", "127.0.77.2", scale_set="set", placement_group="a"),
+                    vm("set_2", "127.0.77.3", scale_set="set", placement_group="b"),
+                ]
+            },
+            *("set_0", "set_1", "set_2"),
+            id="placement group of a scale set",
+        ),
+        pytest.param(
+            {
+                "vms": [
+                    vm("a_0", "127.0.77.1", availability_set="web", resource_group="one"),
+                    vm("a_1", "127.0.77.2", availability_set="web", resource_group="one"),
+                    vm("b_0", "127.0.77.3", availability_set="web", resource_group="two"),
+                ]
+            },
+            *("a_0", "a_1", "b_0"),
+            id="equal names in two resource groups",
+        ),
+    ],
+)
+def test_given_a_delivery_scope_when_one_vm_is_hit_then_all_of_the_scope_are_notified_and_no_other(
+    config: dict[str, Any], hit: str, neighbour: str, stranger: str
+) -> None:
+    world = make_world(**config)
+    event = announce(world, "Reboot", hit)
+    assert told(world, neighbour) == told(world, hit) == [(event.event_id, "Scheduled")]
+    assert told(world, stranger) == []
 
 
 def test_given_a_zonal_scale_set_when_one_zone_is_polled_then_the_other_is_not_enabled() -> None:
@@ -270,17 +285,6 @@ def test_given_a_zonal_scale_set_when_one_zone_is_polled_then_the_other_is_not_e
     world.knock("z1_0")
     assert world.vms["z1_1"].scope.state == "enabled"
     assert world.vms["z2_0"].scope.state == "disabled"
-
-
-def test_given_equal_names_in_two_resource_groups_when_one_is_hit_then_the_other_is_not_notified() -> None:
-    world = make_world(
-        vms=[
-            {"name": "a_0", "address": "127.0.77.1", "availability_set": "web", "resource_group": "one"},
-            {"name": "b_0", "address": "127.0.77.2", "availability_set": "web", "resource_group": "two"},
-        ]
-    )
-    announce(world, "Reboot", "a_0")
-    assert told(world, "b_0") == []
 
 
 # -- enabling -------------------------------------------------------------------------------
@@ -400,13 +404,24 @@ def test_given_an_earlier_unapproved_terminate_when_a_later_is_approved_then_it_
     assert second.started == first.not_before
 
 
-def test_given_an_earlier_terminate_when_it_is_approved_then_those_that_waited_for_it_go_too() -> None:
+@pytest.mark.parametrize(
+    ("first_notice", "second_type", "approved", "statuses"),
+    [
+        pytest.param(300, "Terminate", [1, 0], ["Started", "Started"], id="the earlier is approved, too"),
+        pytest.param(300, "Terminate", [0], ["Started", "Scheduled"], id="the earlier alone is approved"),
+        pytest.param(900, "Terminate", [1], ["Scheduled", "Started"], id="what was announced first is due later"),
+        pytest.param(300, "Reboot", [1], ["Scheduled", "Started"], id="a reboot is no terminate"),
+    ],
+)
+def test_given_a_terminate_when_another_event_of_its_set_is_approved_then_only_a_later_terminate_waits_for_it(
+    first_notice: float, second_type: str, approved: list[int], statuses: list[str]
+) -> None:
     world = make_world(**SETS)
-    first = announce(world, "Terminate", "set_0", notice=300)
-    second = announce(world, "Terminate", "set_1", notice=600)
-    world.approve("set_1", [second])
-    world.approve("set_0", [first])
-    assert (first.status, second.status) == ("Started", "Started")
+    notices = (("Terminate", first_notice), (second_type, 600))
+    events = [announce(world, kind, f"set_{n}", notice=notice) for n, (kind, notice) in enumerate(notices)]
+    for number in approved:
+        world.approve(f"set_{number}", [events[number]])
+    assert [event.status for event in events] == statuses
 
 
 def test_given_an_earlier_terminate_when_it_is_withdrawn_then_those_that_waited_for_it_go() -> None:
@@ -416,22 +431,6 @@ def test_given_an_earlier_terminate_when_it_is_withdrawn_then_those_that_waited_
     world.approve("set_1", [second])
     world.withdraw(first.event_id)
     assert second.status == "Started"
-
-
-def test_given_a_later_unapproved_terminate_when_an_earlier_is_approved_then_it_goes_alone() -> None:
-    world = make_world(**SETS)
-    first = announce(world, "Terminate", "set_0", notice=300)
-    second = announce(world, "Terminate", "set_1", notice=600)
-    world.approve("set_0", [first])
-    assert (first.status, second.status) == ("Started", "Scheduled")
-
-
-def test_given_a_terminate_announced_first_but_due_later_when_the_other_is_approved_then_it_does_not_hold_it() -> None:
-    world = make_world(**SETS)
-    later = announce(world, "Terminate", "set_0", notice=600)
-    earlier = announce(world, "Terminate", "set_1", notice=300)
-    world.approve("set_1", [earlier])
-    assert (earlier.status, later.status) == ("Started", "Scheduled")
 
 
 def test_given_terminates_with_the_same_not_before_when_not_all_are_approved_then_none_goes_early() -> None:
@@ -453,14 +452,6 @@ def test_given_terminates_within_one_second_when_clients_read_one_not_before_the
     assert first.status == "Scheduled"
     world.approve("set_1", [second])
     assert (first.status, second.status) == ("Started", "Started")
-
-
-def test_given_an_unapproved_terminate_when_an_event_of_another_type_is_approved_then_it_does_not_wait() -> None:
-    world = make_world(**SETS)
-    announce(world, "Terminate", "set_0", notice=300)
-    reboot = announce(world, "Reboot", "set_1")
-    world.approve("set_1", [reboot])
-    assert reboot.status == "Started"
 
 
 def test_given_terminates_of_different_scopes_when_one_is_approved_then_it_does_not_wait_for_the_other() -> None:
