@@ -639,21 +639,30 @@ def test_given_a_restore_that_fails_when_its_step_is_corrected_then_the_new_one_
 FULL = "the journal cannot be written: No space left on device"
 
 
-def test_given_a_full_disk_when_an_event_comes_then_it_is_handled_but_not_approved_before_it_is_written_down() -> None:
+AWAY = "the journal is away"
+
+
+@pytest.mark.parametrize(("trouble", "since", "problem"), [("disk_is_full", 1.0, FULL), ("journal_is_away", 0.0, AWAY)])
+def test_given_a_journal_that_cannot_be_written_when_an_event_comes_then_it_is_approved_only_once_it_is_written_down(
+    trouble: str, since: float, problem: str
+) -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=300.0)])
-    rehearsal.run_until(1.0)
-    rehearsal.disk_is_full = True
+    rehearsal.run_until(since)
+    setattr(rehearsal, trouble, True)
     rehearsal.run_until(100.0)
     assert rehearsal.steps() == ["deregister", "wait", "stop"]
     assert rehearsal.approve_worker.jobs == []
     status = rehearsal.status()
-    assert status["problems"]["journal"] == FULL
+    assert status["problems"]["journal"] == problem
     assert [event["ready"] for event in status["events"]] == [False]
-    assert rehearsal.messages(priority=levels.ERROR) == [FULL + ": nothing is approved until it can be"]
-    assert "foghorn_journal_unwritten 0.0" not in rehearsal.answer("/metrics")[1]
+    assert rehearsal.messages(priority=levels.ERROR) == [problem + ": nothing is approved until it can be"]
+    assert rehearsal.answer("/healthz") == (200, "running\njournal: %s\n" % problem)
+    metrics = rehearsal.answer("/metrics")[1]
+    assert 'foghorn_problems{with="journal"} 1.0\n' in metrics
+    assert "foghorn_journal_unwritten 0.0" not in metrics
     assert len(rehearsal.poll_worker.jobs) == 100
 
-    rehearsal.disk_is_full = False
+    setattr(rehearsal, trouble, False)
     rehearsal.run_until(101.0)
     assert rehearsal.status()["problems"]["journal"] is None
     assert "the journal can be written again" in rehearsal.messages()
@@ -689,29 +698,6 @@ def test_given_a_journal_that_is_large_when_it_starts_again_then_a_kill_after_it
     rehearsal.run()
     assert rehearsal.restored == 1
     assert len(rehearsal.records) <= 5 < len(rehearsal.history)
-
-
-AWAY = "the journal is away"
-
-
-def test_given_an_unavailable_journal_when_an_event_comes_then_it_is_approved_when_the_journal_is_back() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=300.0)])
-    rehearsal.journal_is_away = True
-    rehearsal.run_until(100.0)
-    assert rehearsal.steps() == ["deregister", "wait", "stop"]
-    assert rehearsal.approve_worker.jobs == []
-    status = rehearsal.status()
-    assert status["problems"]["journal"] == AWAY
-    assert [event["ready"] for event in status["events"]] == [False]
-    assert rehearsal.messages(priority=levels.ERROR) == [AWAY + ": nothing is approved until it can be"]
-    assert rehearsal.answer("/healthz") == (200, "running\njournal: the journal is away\n")
-    assert 'foghorn_problems{with="journal"} 1.0\n' in rehearsal.answer("/metrics")[1]
-
-    rehearsal.journal_is_away = False
-    rehearsal.run_until(101.0)
-    assert rehearsal.status()["problems"]["journal"] is None
-    assert [event_id for _at, event_id in rehearsal.approvals] == ["E-1"]
-    assert [record["kind"] for record in rehearsal.history].count("seen") == 1
 
 
 def test_given_a_machine_out_of_rotation_when_its_journal_comes_back_late_then_it_is_restored_anyway() -> None:

@@ -12,7 +12,6 @@ from typing import Any, Dict, Generator, List, Sequence, Tuple
 import pytest
 from edge_helpers import PATIENCE, Clock, Heard, HttpServer, wait_until
 from foghorn_agent.act.readiness import Check, Readiness, look
-from foghorn_agent.config import parse_config
 from rehearsal import UNAPPROVED, Life, Rehearsal
 
 
@@ -228,8 +227,3 @@ def test_given_a_machine_that_is_out_for_long_when_ten_minutes_are_over_then_it_
     machine.run_until(900.0)
     assert len(warnings()) == 1
     assert warnings()[0].startswith("out of rotation for 10 minutes: a scale set with automatic instance repairs may ")
-
-
-def test_given_checks_when_parsed_twice_then_they_are_the_same_so_that_what_was_found_stays() -> None:
-    content = {"ready_checks": [{"tcp": 80}, {"http": "http://127.0.0.1"}]}
-    assert parse_config(content).ready_checks == parse_config(content).ready_checks
