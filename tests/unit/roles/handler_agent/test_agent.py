@@ -11,7 +11,7 @@ import itertools
 import json
 import time
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import pytest
 from edge_helpers import Clock, Heard, HttpServer
@@ -492,22 +492,18 @@ def test_given_a_step_under_way_when_its_event_comes_nearer_then_it_is_cut_short
     assert [(record["name"], record["succeeded"]) for record in ended] == [("deregister", True), ("wait", False)]
 
 
-def test_given_a_started_event_when_time_passes_then_the_half_minute_does_not_begin_again_with_each_poll() -> None:
+@pytest.mark.parametrize("is_reloaded", [False, True])
+def test_given_a_started_event_when_polled_or_reloaded_then_the_half_minute_does_not_begin_again(
+    is_reloaded: bool,
+) -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=0.0, linger=120.0)])
     rehearsal.step_seconds = dict.fromkeys(rehearsal.step_seconds, 55.0)
     rehearsal.silent = True
     rehearsal.run_until(10.0)
     rehearsal.silent = False
-    rehearsal.run_until(43.0)
-    ended = [record["name"] for record in rehearsal.written("step_ended")]
-    assert ended == ["deregister", "wait", "stop"]
-
-
-def test_given_a_started_event_when_a_configuration_is_used_then_the_half_minute_does_not_begin_again() -> None:
-    rehearsal = Rehearsal([Life("Freeze", notice=0.0, linger=120.0)])
-    rehearsal.step_seconds = dict.fromkeys(rehearsal.step_seconds, 55.0)
     rehearsal.run_until(20.0)
-    rehearsal.running.use(rehearsal.config)
+    if is_reloaded:
+        rehearsal.running.use(rehearsal.config)
     rehearsal.run_until(43.0)
     assert [record["name"] for record in rehearsal.written("step_ended")] == ["deregister", "wait", "stop"]
 
@@ -1311,25 +1307,28 @@ def test_given_a_hook_that_hangs_when_its_event_begins_then_those_after_it_have_
     assert 14.0 <= rehearsal.now - started <= 17.0
 
 
+@pytest.mark.parametrize(
+    ("hooks", "failing", "begun", "why"),
+    [
+        ({"10-x": 0.0, "20-y": 5.0}, "10-x", {"10-x"}, "10-x: exit status 1"),
+        # After one that hung.
+        (
+            {"10-x": 9999.0, "20-y": 1.0, "30-z": 1.0},
+            "20-y",
+            {"10-x", "20-y"},
+            SHARE_IS_UP + "; 20-y: exit status 1",
+        ),
+    ],
+)
 def test_given_a_hook_that_fails_for_good_when_the_plan_stops_then_those_after_it_do_not_run(
-    with_hooks: Hooks,
+    with_hooks: Hooks, hooks: Dict[str, float], failing: str, begun: Set[str], why: str
 ) -> None:
-    rehearsal = with_hooks(EVICTION, {"10-x": 0.0, "20-y": 5.0}, ["10-x"], on_failure="stop")
+    rehearsal = with_hooks(EVICTION, hooks, [failing], on_failure="stop")
     rehearsal.run_until(32.0)
-    assert set(rehearsal.names) == {"10-x"}
-    assert rehearsal.ends == [(False, "10-x: exit status 1")]
+    assert set(rehearsal.names) == begun
+    assert rehearsal.ends == [(False, why)]
     assert rehearsal.state.tracked[0].halted
     assert rehearsal.approvals == []
-
-
-def test_given_a_hook_that_fails_after_one_that_hung_when_the_plan_stops_then_it_ends_the_plan(
-    with_hooks: Hooks,
-) -> None:
-    rehearsal = with_hooks(EVICTION, {"10-x": 9999.0, "20-y": 1.0, "30-z": 1.0}, ["20-y"], on_failure="stop")
-    rehearsal.run_until(32.0)
-    assert set(rehearsal.names) == {"10-x", "20-y"}
-    assert rehearsal.ends == [(False, SHARE_IS_UP + "; 20-y: exit status 1")]
-    assert rehearsal.state.tracked[0].halted
 
 
 def test_given_a_hook_that_fails_for_good_when_failures_are_ignored_then_those_after_it_run_and_it_is_approved(

@@ -484,16 +484,13 @@ def test_given_an_event_of_this_machine_alone_when_ready_then_only_never_keeps_i
     assert bool(to_approve(state, rules, {}, NOBODY)) is (approve != "never")
 
 
-@pytest.mark.parametrize("change", [{"event_status": "Started"}, {"event_status": "Unheard of"}])
-def test_given_an_event_that_is_not_scheduled_any_more_when_ready_then_it_is_not_approved(
-    change: Dict[str, str],
+@pytest.mark.parametrize(
+    "listed", [[event(event_status="Started")], [event(event_status="Unheard of")], []], ids=["started", "else", "over"]
+)
+def test_given_an_event_that_is_not_scheduled_any_more_when_it_was_ready_then_it_is_not_approved(
+    listed: List[Event],
 ) -> None:
-    state = taken_in(ready_for(event()), document(event(**change), incarnation=2))
-    assert to_approve(state, RULES, {}, NOBODY) == []
-
-
-def test_given_an_event_that_is_over_when_it_was_ready_then_it_is_not_approved() -> None:
-    state = taken_in(ready_for(event()), document(incarnation=2))
+    state = taken_in(ready_for(event()), document(*listed, incarnation=2))
     assert to_approve(state, RULES, {}, NOBODY) == []
 
 

@@ -584,21 +584,16 @@ def test_given_a_socket_that_listens_already_when_its_address_is_asked_for_then_
         assert loop.endpoint.problem is None
 
 
-def test_given_a_socket_of_another_address_when_listening_then_it_is_left_alone(make_loop: MakeLoop) -> None:
+@pytest.mark.parametrize("has_the_port", [True, False])
+def test_given_a_socket_of_another_address_or_port_when_listening_then_it_is_left_alone(
+    make_loop: MakeLoop, has_the_port: bool
+) -> None:
     with socket.socket() as held:
-        held.bind(("127.0.0.2", 0))
+        held.bind(("127.0.0.2" if has_the_port else "127.0.0.1", 0))
         held.listen(5)
-        port = held.getsockname()[1]
-        loop = make_loop(addresses=[("127.0.0.1", port)], inherited=[held.dup()])
-        assert loop.endpoint.addresses == [("127.0.0.1", port)]
-
-
-def test_given_a_socket_of_another_port_when_listening_then_it_is_left_alone(make_loop: MakeLoop) -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        held.listen(5)
-        loop = make_loop(inherited=[held.dup()])
-        assert loop.endpoint.addresses != [held.getsockname()]
+        wanted = ("127.0.0.1", held.getsockname()[1] if has_the_port else 0)
+        ((host, port),) = make_loop(addresses=[wanted], inherited=[held.dup()]).endpoint.addresses
+        assert (host, port == held.getsockname()[1]) == ("127.0.0.1", has_the_port)
 
 
 def test_given_a_socket_at_an_address_that_the_machine_does_not_have_when_listening_then_it_is_kept_and_said(

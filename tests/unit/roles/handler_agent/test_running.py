@@ -345,16 +345,11 @@ def test_given_no_time_at_all_when_started_then_nothing_runs(start: Start, tmp_p
     assert not (tmp_path / "ran").exists()
 
 
-def test_given_a_command_when_it_is_cut_short_then_it_ends_at_the_new_limit(start: Start) -> None:
+@pytest.mark.parametrize("reason", [CUT_OFF, "taken over"])
+def test_given_a_command_when_it_is_cut_short_or_ended_then_the_reason_is_that(start: Start, reason: str) -> None:
     running = start(command("/bin/sleep", "60"))
-    running.shorten(0.1)
-    assert outcome_of(running)[:2] == (False, CUT_OFF)
-
-
-def test_given_a_command_when_it_is_ended_then_the_reason_stays(start: Start) -> None:
-    running = start(command("/bin/sleep", "60"))
-    running.end("taken over")
-    assert outcome_of(running)[:2] == (False, "taken over")
+    running.shorten(0.1) if reason == CUT_OFF else running.end(reason)
+    assert outcome_of(running)[:2] == (False, reason)
 
 
 # --- hooks ------------------------------------------------------------------------------------------

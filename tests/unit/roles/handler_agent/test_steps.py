@@ -358,12 +358,13 @@ def test_given_a_command_that_exits_well_when_told_to_end_then_it_is_no_success(
     assert outcome_of(child)[:2] == (False, "timed out")
 
 
-def test_given_a_command_that_had_ended_when_the_limit_has_passed_then_its_own_end_counts(
-    start: Starter, clock: Clock
+@pytest.mark.parametrize("is_told", [False, True], ids=["the limit has passed", "told to end"])
+def test_given_a_command_that_had_ended_when_it_is_to_end_then_its_own_end_counts(
+    start: Starter, clock: Clock, is_told: bool
 ) -> None:
     child = start.shell("exit 0")
     wait_until(lambda: os.waitid(os.P_PID, child._process._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
-    clock.advance(LIMIT * 2)
+    child.end("taken over by a more urgent event") if is_told else clock.advance(LIMIT * 2)
     assert outcome_of(child).succeeded
 
 
@@ -409,13 +410,6 @@ def test_given_a_command_that_was_told_to_end_when_told_again_then_the_first_rea
     child.end("the agent is stopping", grace_seconds=0)
     clock.advance(0)
     assert outcome_of(child).reason == "taken over by a more urgent event"
-
-
-def test_given_a_command_that_just_ended_well_when_told_to_end_then_it_has_succeeded(start: Starter) -> None:
-    child = start.shell("exit 0")
-    wait_until(lambda: os.waitid(os.P_PID, child._process._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
-    child.end("taken over by a more urgent event")
-    assert outcome_of(child).succeeded
 
 
 def test_given_a_process_that_even_sigkill_does_not_end_when_time_is_up_then_the_outcome_says_so(

@@ -159,16 +159,15 @@ def test_given_method_type_and_headers_when_delivered_then_they_are_used(receive
     assert heard.headers["user-agent"] == "ours"
 
 
-def test_given_a_secret_when_delivered_then_it_is_the_bearer_token(receiver: Receiver, secret_file: Path) -> None:
-    deliver(Request(receiver.url, "{}", secret_file=str(secret_file)))
-    assert receiver.heard[0].headers["authorization"] == "Bearer s3cret"
-
-
-def test_given_a_secret_for_another_header_when_delivered_then_it_is_there(
-    receiver: Receiver, secret_file: Path
+@pytest.mark.parametrize(
+    ("place", "header", "sent"),
+    [({}, "authorization", "Bearer s3cret"), ({"secret_header": "X-Key", "secret_prefix": ""}, "x-key", "s3cret")],
+)
+def test_given_a_secret_when_delivered_then_it_is_the_bearer_token_or_in_its_own_header(
+    receiver: Receiver, secret_file: Path, place: Dict[str, Any], header: str, sent: str
 ) -> None:
-    deliver(Request(receiver.url, "{}", secret_file=str(secret_file), secret_header="X-Key", secret_prefix=""))
-    assert receiver.heard[0].headers["x-key"] == "s3cret"
+    deliver(Request(receiver.url, "{}", secret_file=str(secret_file))._replace(**place))
+    assert receiver.heard[0].headers[header] == sent
 
 
 @pytest.mark.parametrize(
