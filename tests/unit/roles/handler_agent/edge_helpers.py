@@ -6,6 +6,7 @@ Runs on Python 3.6 and later.
 """
 
 import contextlib
+import json
 import os
 import re
 import selectors
@@ -13,7 +14,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parents[4]
 AGENT = ROOT / "roles" / "handler_agent" / "files"
@@ -100,6 +101,31 @@ class HttpServer:
         self._server.shutdown()
         self._thread.join(PATIENCE)
         self._server.server_close()
+
+
+EVENTS = "/metadata/scheduledevents"
+COMPUTE = "/metadata/instance/compute"
+
+
+class MetadataService(HttpServer):
+    """An IMDS that gives the answers that are set, by path: a status, and what is sent as JSON."""
+
+    def __init__(self, answers: Optional[Dict[str, Tuple[int, Any]]] = None) -> None:
+        self.asked: List[str] = []
+        self.answers = answers or {
+            COMPUTE: (200, {"name": "web_0", "vmId": "id"}),
+            EVENTS: (200, {"DocumentIncarnation": 1, "Events": []}),
+        }
+        self.delay = 0.0
+        """Seconds before it answers with events."""
+        super().__init__(self._answer)
+
+    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
+        path = heard.path.partition("?")[0]
+        self.asked.append(path)
+        time.sleep(self.delay if path == EVENTS else 0.0)
+        status, content = self.answers[path]
+        return status, {}, json.dumps(content).encode("ascii")
 
 
 def put(path: Path, text: str) -> None:

@@ -8,13 +8,12 @@ Runs on Python 3.6 and later.
 import functools
 import gc
 import itertools
-import json
 import time
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import pytest
-from edge_helpers import Clock, Heard, HttpServer
+from edge_helpers import COMPUTE, EVENTS, Clock, MetadataService
 from foghorn_agent.act import running
 from foghorn_agent.act.running import Running, StepContext
 from foghorn_agent.config import Config, Imds, parse_config
@@ -799,23 +798,6 @@ def test_given_a_machine_out_of_rotation_when_imds_does_not_say_its_id_then_noth
 # --- the session ---------------------------------------------------------------------------------------
 
 
-class Answers(HttpServer):
-    """An IMDS that gives the answers it was made with, by path."""
-
-    def __init__(self, answers: Dict[str, Tuple[int, Any]]) -> None:
-        self.asked: List[str] = []
-        self.answers = answers
-        super().__init__(self._answer)
-
-    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
-        path = heard.path.partition("?")[0]
-        self.asked.append(path)
-        status, content = self.answers[path]
-        return status, {}, json.dumps(content).encode("ascii")
-
-
-EVENTS = "/metadata/scheduledevents"
-COMPUTE = "/metadata/instance/compute"
 NO_EVENTS = (200, {"DocumentIncarnation": 3, "Events": []})
 
 
@@ -825,7 +807,7 @@ def session(url: str, vm_name: Optional[str] = None) -> ImdsSession:
 
 
 def test_given_the_first_poll_when_it_was_answered_then_who_this_machine_is_is_not_asked_again() -> None:
-    with Answers({COMPUTE: (200, {"name": "web_0", "vmId": "abc"}), EVENTS: NO_EVENTS}) as imds:
+    with MetadataService({COMPUTE: (200, {"name": "web_0", "vmId": "abc"}), EVENTS: NO_EVENTS}) as imds:
         one = session(imds.url)
         assert one.poll(None)[:2] == ("abc", "web_0")
         assert one.poll(None).document.incarnation == 3
@@ -840,7 +822,7 @@ def test_given_a_document_that_is_known_when_polled_then_it_is_asked_on_at_the_p
         if len(slept) == 3:
             imds.answers[EVENTS] = (200, {"DocumentIncarnation": 4, "Events": []})
 
-    with Answers({COMPUTE: (200, {"name": "web_0"}), EVENTS: NO_EVENTS}) as imds:
+    with MetadataService({COMPUTE: (200, {"name": "web_0"}), EVENTS: NO_EVENTS}) as imds:
         wall = Clock()
         one = ImdsSession(Config(imds=Imds(endpoint=imds.url, poll_interval=0.5)), Clocks(Clock(), wall), sleep)
         known = one.poll(None).document
@@ -851,7 +833,7 @@ def test_given_a_document_that_is_known_when_polled_then_it_is_asked_on_at_the_p
 
 
 def test_given_a_session_that_was_closed_when_polled_then_it_is_asked_no_more_than_once() -> None:
-    with Answers({COMPUTE: (200, {"name": "web_0"}), EVENTS: NO_EVENTS}) as imds:
+    with MetadataService({COMPUTE: (200, {"name": "web_0"}), EVENTS: NO_EVENTS}) as imds:
         one = session(imds.url)
         known = one.poll(None).document
         one.close()
@@ -860,7 +842,7 @@ def test_given_a_session_that_was_closed_when_polled_then_it_is_asked_no_more_th
 
 
 def test_given_a_configured_name_when_polled_then_it_takes_precedence_over_what_imds_says() -> None:
-    with Answers({COMPUTE: (200, {"name": "web_0", "vmId": 5}), EVENTS: NO_EVENTS}) as imds:
+    with MetadataService({COMPUTE: (200, {"name": "web_0", "vmId": 5}), EVENTS: NO_EVENTS}) as imds:
         assert session(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
 
 
@@ -868,7 +850,7 @@ def test_given_a_configured_name_when_polled_then_it_takes_precedence_over_what_
 def test_given_unavailable_metadata_when_a_name_is_configured_then_it_is_sufficient(compute: Tuple[int, Any]) -> None:
     # Each read of this clock is half a second later than the last, so that there is little to wait for.
     monotonic = functools.partial(next, itertools.count(0.0, 0.5))
-    with Answers({COMPUTE: compute, EVENTS: NO_EVENTS}) as imds:
+    with MetadataService({COMPUTE: compute, EVENTS: NO_EVENTS}) as imds:
         one = ImdsSession(Config(imds=Imds(endpoint=imds.url, vm_name="web_9")), Clocks(monotonic, Clock()))
         assert one.poll(None)[:2] == (None, "web_9")
         asked = len(imds.asked)
@@ -877,19 +859,19 @@ def test_given_unavailable_metadata_when_a_name_is_configured_then_it_is_suffici
 
 
 def test_given_an_imds_without_instance_metadata_when_no_name_is_configured_then_it_is_an_error() -> None:
-    with pytest.raises(Refused), Answers({COMPUTE: (404, {}), EVENTS: NO_EVENTS}) as imds:
+    with pytest.raises(Refused), MetadataService({COMPUTE: (404, {}), EVENTS: NO_EVENTS}) as imds:
         session(imds.url).poll(None)
 
 
 @pytest.mark.parametrize("compute", [{}, {"name": ""}, {"name": 3}])
 def test_given_an_imds_that_does_not_say_the_name_when_polled_then_the_error_names_the_remedy(compute: Any) -> None:
     error = pytest.raises(DocumentError, match=r"set imds\.vm_name")
-    with error, Answers({COMPUTE: (200, compute), EVENTS: NO_EVENTS}) as imds:
+    with error, MetadataService({COMPUTE: (200, compute), EVENTS: NO_EVENTS}) as imds:
         session(imds.url).poll(None)
 
 
 def test_given_events_to_approve_when_they_arrived_then_the_session_says_which() -> None:
-    with Answers({EVENTS: (200, {})}) as imds:
+    with MetadataService({EVENTS: (200, {})}) as imds:
         assert session(imds.url).approve(["E-1", "E-2"]) == ["E-1", "E-2"]
 
 

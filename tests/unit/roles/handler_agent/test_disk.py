@@ -14,11 +14,11 @@ import socket
 import threading
 import time
 from pathlib import Path
-from typing import Any, Dict, Generator, List, Optional, Set, Tuple
+from typing import Any, Dict, Generator, List, Optional, Set
 
 import pytest
 from ansible_collections.foghorn.azure_events.tests.sizes import sample
-from edge_helpers import PATIENCE, Clock, Heard, HttpServer
+from edge_helpers import EVENTS, PATIENCE, Clock, MetadataService
 from foghorn_agent.http.status import as_table
 from foghorn_agent.io.disk import Disk
 from real_agent import RealAgent, wait_for
@@ -198,18 +198,7 @@ EVENT = {
 }
 
 
-class Imds(HttpServer):
-    """A metadata service with one event, once it is announced."""
-
-    def __init__(self) -> None:
-        self.events: List[Dict[str, Any]] = []
-        super().__init__(self._answer)
-
-    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
-        content: Dict[str, Any] = {"DocumentIncarnation": 1 + len(self.events), "Events": self.events}
-        if "instance" in heard.path:
-            content = {"name": "web_0", "vmId": "id"}
-        return 200, {}, json.dumps(content).encode("ascii")
+ANNOUNCED = (200, {"DocumentIncarnation": 2, "Events": [EVENT]})
 
 
 class Hanging(RealAgent):
@@ -254,13 +243,13 @@ class Hanging(RealAgent):
 
 
 @pytest.fixture
-def imds() -> Generator[Imds, None, None]:
-    with Imds() as one:
+def imds() -> Generator[MetadataService, None, None]:
+    with MetadataService() as one:
         yield one
 
 
 @pytest.fixture
-def agent(program: Path, imds: Imds, tmp_path: Path) -> Generator[Hanging, None, None]:
+def agent(program: Path, imds: MetadataService, tmp_path: Path) -> Generator[Hanging, None, None]:
     tmp_path.chmod(0o755)
     one = Hanging(program, tmp_path / "web_0", imds.url)
     yield one
@@ -282,12 +271,12 @@ def problem_of(agent: Hanging) -> Optional[bytes]:
 
 
 def test_given_a_disk_that_hangs_when_an_eviction_comes_then_the_agent_lives_and_stops_in_time(
-    agent: Hanging, imds: Imds
+    agent: Hanging, imds: MetadataService
 ) -> None:
     agent.start()
     wait_for(lambda: agent.ask("/readyz") == 200 and b"web_0" in agent.run("status").stdout, [agent])
     agent.hang("fsync")
-    imds.events = [EVENT]
+    imds.answers[EVENTS] = ANNOUNCED
     began = time.monotonic()
     wait_for(lambda: agent.ask("/readyz") == 503, [agent])
     assert time.monotonic() - began < 5.0
@@ -299,11 +288,13 @@ def test_given_a_disk_that_hangs_when_an_eviction_comes_then_the_agent_lives_and
     assert time.monotonic() - began < 10.0
 
 
-def test_given_a_disk_that_hangs_for_a_while_when_it_goes_on_then_so_does_the_work(agent: Hanging, imds: Imds) -> None:
+def test_given_a_disk_that_hangs_for_a_while_when_it_goes_on_then_so_does_the_work(
+    agent: Hanging, imds: MetadataService
+) -> None:
     agent.start()
     wait_for(lambda: agent.ask("/readyz") == 200 and b"web_0" in agent.run("status").stdout, [agent])
     agent.hang("fsync")
-    imds.events = [EVENT]
+    imds.answers[EVENTS] = ANNOUNCED
     wait_for(lambda: agent.ask("/readyz") == 503, [agent])
     assert_alive(agent)
     # The copy of the configuration waits as well.
@@ -321,7 +312,7 @@ def test_given_a_disk_that_hangs_for_a_while_when_it_goes_on_then_so_does_the_wo
 
 
 def test_given_no_descriptors_left_when_a_step_begins_then_clients_that_send_nothing_go(
-    agent: Hanging, imds: Imds
+    agent: Hanging, imds: MetadataService
 ) -> None:
     agent.start()
     wait_for(lambda: agent.ask("/readyz") == 200 and b"web_0" in agent.run("status").stdout, [agent])
@@ -333,7 +324,7 @@ def test_given_no_descriptors_left_when_a_step_begins_then_clients_that_send_not
         wait_for(lambda: len(descriptors_of(agent)) > 60, [agent])
         most = max(descriptors_of(agent)) + 1
         resource.prlimit(agent._process.pid, resource.RLIMIT_NOFILE, (most, most))
-        imds.events = [EVENT]
+        imds.answers[EVENTS] = ANNOUNCED
         wait_for(lambda: agent.noted("end") == ["deregister", "wait", "stop"], [agent])
     assert "could not be started" not in agent.output.read_text()
 

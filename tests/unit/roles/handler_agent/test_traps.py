@@ -5,36 +5,17 @@
 Runs on Python 3.6 and later.
 """
 
-import json
 import time
 from typing import Any, Dict, Generator, List, Optional, Tuple
 
 import pytest
-from edge_helpers import Heard, HttpServer
+from edge_helpers import EVENTS, MetadataService
 from foghorn_agent.config import Config, Imds
 from foghorn_agent.io.clock import Clocks
 from foghorn_agent.io.imds_session import ImdsSession
 from foghorn_core.scheduled_events.client import DEFAULT_TIMEOUT
 from foghorn_core.scheduled_events.errors import DocumentError
 from rehearsal import POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
-
-DOCUMENT = {"DocumentIncarnation": 1, "Events": []}
-
-
-class MetadataService(HttpServer):
-    """Answers identity, and documents as the test says."""
-
-    def __init__(self) -> None:
-        self.documents: List[Any] = []
-        self.delay = 0.0
-        super().__init__(self._answer)
-
-    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
-        content = {"name": VM_NAME, "vmId": "id"}
-        if not heard.path.startswith("/metadata/instance/compute"):
-            time.sleep(self.delay)
-            content = self.documents.pop(0) if len(self.documents) > 1 else self.documents[0]
-        return 200, {}, json.dumps(content).encode("ascii")
 
 
 @pytest.fixture
@@ -103,7 +84,7 @@ def test_trap_2_given_an_event_that_has_started_when_it_is_still_listed_then_not
 def test_trap_3_given_an_error_in_place_of_a_document_when_polled_then_it_is_an_error(
     body: Any, service: MetadataService
 ) -> None:
-    service.documents = [body]
+    service.answers[EVENTS] = (200, body)
     with pytest.raises(DocumentError):
         session_of(service).poll(None)
 
@@ -202,14 +183,12 @@ def test_trap_9_given_a_proxy_in_the_environment_when_polled_then_it_is_not_used
 ) -> None:
     # Nothing listens there.
     monkeypatch.setenv(name, "http://127.0.0.1:9")
-    service.documents = [DOCUMENT]
     assert session_of(service).poll(None).document.events == ()
 
 
 def test_trap_9_given_an_answer_that_takes_longer_than_a_second_when_polled_then_it_is_waited_for(
     service: MetadataService,
 ) -> None:
-    service.documents = [DOCUMENT]
     service.delay = 1.2
     session = session_of(service)
     session.poll(None)
