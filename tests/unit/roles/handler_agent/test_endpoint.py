@@ -235,11 +235,6 @@ def test_given_a_client_that_keeps_sending_after_the_answer_when_it_reads_then_t
     assert status_of(loop.read(client)) == 405
 
 
-def test_given_a_large_answer_when_the_client_reads_then_it_gets_all_of_it(loop: Loop) -> None:
-    answer = loop.ask(b"GET /large HTTP/1.1\r\n\r\n")
-    assert answer.endswith(LARGE)
-
-
 def test_given_ipv6_when_asked_then_it_answers(make_loop: MakeLoop) -> None:
     loop = make_loop("::1")
     assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
