@@ -24,25 +24,7 @@ export TEST_ALL := $(filter 1,$(ALL))
 # reuse needs no libmagic then.
 export REUSE_ENCODING_MODULE := charset_normalizer
 
-# What takes longest comes first.
-LINT := ansible-lint mypy galaxy-importer docs-lint ruff reuse changelog-lint workflow-lint managed-node-code
-UNIT := unit-agent unit-agent-lives unit-plugins unit-rest
-# Each directory, and two parts of playbooks.
-INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/))) \
-  integration-handle-events integration-control-plane
-# The oldest and the newest ansible-core that are supported, and the Pythons of VMs.
-VERSIONS := sanity-oldest sanity-newest unit-oldest-agent unit-oldest-python integration-newest
-QUICK := unit-agent integration-handle-events unit-agent-lives unit-plugins integration-readme unit-rest mypy reuse managed-node-code ruff
-LONG := integration-playbooks integration-handle-events unit-agent windows wine ansible-lint $(VERSIONS) unit-agent-lives \
-  integration-control-plane integration-demo integration-fleets integration-modules integration-arm
-STEPS := $(LONG) $(filter-out $(LONG),$(UNIT) $(INTEGRATION) $(LINT))
-
 .SILENT:
-# All that stand at the beginning of a rule, and the rooms of tests.
-.PHONY: $(INTEGRATION) $(shell sed -n 's/^\([a-z][a-z -]*\):.*/\1/p' $(lastword $(MAKEFILE_LIST)))
-# Under tools/side_by_side.sh, each command of a step says how long it took.
-SHELL := bash
-.SHELLFLAGS = -c $(if $(and $(TIMED),$@),'TIMEFORMAT="--- $@: %1R s; processors %1U + %1S s"; time eval "$$0"')
 
 help: ## show this list
 	sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -62,6 +44,7 @@ test-versions: $(VENV)/.run ## sanity tests, modules and agent, on the oldest an
 lint: $(VENV)/.gates ## all checks that run no code of ours
 	tools/side_by_side.sh "$(MAKE)" $(LINT)
 venv: $(VENV)/.gates collection ## what the tests and the lint need, in .cache/venv
+include tests/steps.mk
 
 lab: lab-needs $(CACHE)/venv-lab/.installed build ## real machines, as root on Debian or Ubuntu (SCENARIO="agent reboot": only these)
 	$(RUN_LAB) run --tarball $(TARBALL) $(SCENARIO)
@@ -69,95 +52,6 @@ lab-shell: lab-needs $(CACHE)/venv-lab/.installed build ## a shell in an empty l
 	$(RUN_LAB) shell --tarball $(TARBALL)
 lab-needs:
 	tools/lab_needs.sh
-
-$(LINT): $(VENV)/.gates
-ruff:
-	ruff check --quiet --output-format concise .
-	ruff format --check --quiet .
-mypy: collection
-	mypy
-managed-node-code:
-	python tools/check_managed_node_code.py
-ansible-lint: collection
-	ansible-lint --profile production --nocolor -q
-changelog-lint:
-	antsibull-changelog lint
-workflow-lint:
-	check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
-	yamllint --strict .github
-# Each file by name: `reuse lint` asks git once what it ignores, and then finds what the tests beside it compile.
-reuse:
-	git -c safe.directory=* ls-files -z --cached --others --exclude-standard | xargs -0 reuse lint-file
-docs-lint: copy
-	antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=all $(COPY)
-	python tools/check_tables.py $(COPY)
-galaxy-importer: build
-	tools/galaxy_importer.sh $(VENV) $(TARBALL) $(CACHE)/galaxy-importer
-
-# The tests of each step.
-AGENT := tests/unit/roles/handler_agent
-CORE := plugins/module_utils/scheduled_events
-PLAYBOOKS := tests/integration/playbooks
-# Whole lives of the agent, killed at each of their points, and as a process, beside the tests of its parts.
-LIVES := $(patsubst %,$(AGENT)/test_%.py,advisory doubts faults kill manual service traps undo)
-CONTROL_PLANE := $(patsubst %,$(PLAYBOOKS)/test_%.py,ask_azure handle_os_upgrades redeploy_early prepare_for_updates)
-unit-agent: TESTS := $(AGENT) $(addprefix --ignore ,$(LIVES))
-unit-agent-lives: TESTS := $(LIVES)
-unit-rest: TESTS := tests/unit --ignore tests/unit/plugins --ignore $(AGENT)
-unit-oldest-agent: TESTS := $(AGENT) $(addprefix --ignore ,$(LIVES)) -k "not kill"
-unit-oldest-python: TESTS := $(addprefix tests/unit/plugins/module_utils/,scheduled_events maintenance_policy connections files haproxy)
-$(INTEGRATION): TESTS = tests/integration/$(@:integration-%=%)
-integration-handle-events: TESTS := $(PLAYBOOKS)/test_handle_events.py
-integration-control-plane: TESTS := $(CONTROL_PLANE)
-integration-playbooks: TESTS := $(PLAYBOOKS) $(addprefix --ignore ,$(PLAYBOOKS)/test_handle_events.py $(CONTROL_PLANE))
-integration-newest: TESTS := $(addprefix $(PLAYBOOKS)/,test_hostile.py test_windows_hosts.py)
-
-# Playbooks have failed on the oldest ansible-core only, which evaluates variables earlier. What a newer one refuses or
-# deprecates shows first in what users write: modules, lookups and their examples, and hostile hosts. Without a Python for
-# that ansible-core, they take the one of this environment.
-integration-playbooks integration-control-plane integration-arm: ON_CORE := oldest
-integration-modules integration-newest: ON_CORE := newest
-# What many an ansible.cfg sets: before ansible-core 2.19, templates make numbers of text then.
-integration-control-plane integration-arm: export ANSIBLE_JINJA2_NATIVE := 1
-$(INTEGRATION) integration-newest unit-agent unit-agent-lives unit-rest: $(VENV)/.test
-	$(if $(ON_CORE),OTHERWISE=$(VENV) tools/on_other_core.sh $(ON_CORE) $(CACHE) @python,python) -m pytest -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
-
-integration-haproxy: haproxy
-integration-fleets: haproxy nginx
-integration-awx: awx-collection
-integration-rulebooks: rulebook
-haproxy nginx:
-	tools/find_server.sh $@ $(CACHE)/$@
-rulebook:
-	python=$$(tools/find_python.sh $(PYTHON)) && tools/make_rulebook_venv.sh "$$python" $(CACHE)/venv-rulebook requirements/rulebook.txt
-awx-collection: $(VENV)/.test
-	tools/get_awx_collection.sh python requirements/awx.txt $(CACHE)/awx
-
-unit: $(UNIT) ## unit tests; the core must be covered fully
-unit-plugins: $(VENV)/.test
-	python -m coverage run -m pytest tests/unit/$(CORE)
-	python -m coverage report --include '$(CORE)/*' --fail-under 100
-	python -m pytest --ignore tests/unit/$(CORE) tests/unit/plugins
-# Without whole lives of the agent: its parts are tested.
-unit-oldest-python unit-oldest-agent: export TEST_ALL :=
-unit-oldest-python unit-oldest-agent: $(VENV)/.run
-	tools/test_on_oldest_python.sh $(CACHE) -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
-
-# What PowerShell runs on Windows VMs, with the newest ansible-core, which runs such modules on Linux too.
-windows: $(VENV)/.run
-	tools/test_windows.sh $(CACHE)
-wine: $(VENV)/.test ## the agent on Windows, under Wine, as root on Debian or Ubuntu
-	tools/test_wine.sh $(CACHE)
-
-sanity: $(VENV)/.run copy ## ansible-test's sanity tests
-	tools/sanity.sh $(VENV) $(CACHE)/ansible-test
-# Of what is shipped; the rest is for ruff and mypy. Each in a copy of its own, where ansible-test leaves things. empty-init
-# of ansible-core 2.16, which newer ones have no more, wants a package of module_utils to be without a docstring.
-sanity-oldest: SKIP := --skip-test empty-init $(if $(filter sampled,$(ALL)),--skip-test pylint)
-sanity-oldest sanity-newest: sanity-%: $(VENV)/.run
-	python tools/copy_collection.py $(subst /ansible-test/,/ansible-test-$*/,$(COPY))
-	tools/on_other_core.sh $* $(CACHE) tools/sanity.sh @venv $(CACHE)/ansible-test-$* $(SKIP) --exclude tests/ --exclude tools/
 
 docs: $(VENV)/.gates collection ## the site, with guides, modules, roles and playbooks, in dist/docs
 	python tools/build_docs.py $(CACHE)/docs dist/docs
@@ -190,3 +84,6 @@ $(OTHER_VENVS): $(CACHE)/venv-%/.installed: requirements/%.txt
 $(STAGES) $(OTHER_VENVS):
 	python=$$(tools/find_python.sh $(PYTHON)) && tools/make_venv.sh "$$python" $(@D) $(filter %.txt,$^)
 	touch $@
+
+# All that stand at the beginning of a rule, and the rooms of tests.
+.PHONY: $(INTEGRATION) $(shell sed -n 's/^\([a-z][a-z -]*\):.*/\1/p' $(MAKEFILE_LIST))

@@ -24,7 +24,7 @@ missing=
 if [ "$status" -eq 0 ]; then
     echo "all $(($# - 1)) steps passed in $SECONDS s$missing"
 else
-    failed=$(sed -n 's/.*: \*\*\* \[Makefile:[0-9]*: \(.*\)\] .*/\1/p' "$log" | paste -sd ' ')
+    failed=$(sed -n 's/.*: \*\*\* \[[^:]*:[0-9]*: \(.*\)\] .*/\1/p' "$log" | paste -sd ' ')
     echo "steps failed in $SECONDS s$missing"
     echo "error: failed: $failed; \`make TARGET\` runs one alone" >&2
     exit 1

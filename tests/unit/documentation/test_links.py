@@ -57,7 +57,7 @@ def test_given_a_page_when_its_links_are_followed_then_each_leads_to_a_file_and_
 
 @pytest.mark.parametrize("name", PAGES)
 def test_given_a_page_that_names_a_make_target_then_the_target_exists(name: str) -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    makefile = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "tests/steps.mk"))
     targets = set(" ".join(re.findall(r"^([a-z][a-z -]*):", makefile, re.MULTILINE)).split())
     told = set(re.findall(r"(?:^|`)make ([a-z][\w-]*)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
 

@@ -34,7 +34,7 @@ def test_given_a_file_that_is_installed_then_every_line_is_an_exact_version_with
 def test_given_a_tool_or_a_workflow_that_installs_from_pypi_then_it_checks_hashes() -> None:
     scripts = [path for path in (ROOT / "tools").iterdir() if path.suffix in (".sh", ".py")]
     scripts += [*(ROOT / ".github" / "workflows").glob("*.yml"), *(ROOT / "tests" / "windows").glob("*.ps1")]
-    scripts += [ROOT / "Makefile", ROOT / ".ci" / "run"]
+    scripts += [ROOT / "Makefile", ROOT / "tests" / "steps.mk", ROOT / ".ci" / "run"]
     texts = {path: re.sub(r"\\\n", " ", path.read_text(encoding="utf-8")) for path in scripts}
     calls = {path.name: re.findall(r"\bpip3?\b[^\n]*? (?:install|download)\b.*", text) for path, text in texts.items()}
     found = [(name, call) for name, of_file in calls.items() for call in of_file]
