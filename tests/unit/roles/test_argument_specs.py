@@ -22,7 +22,7 @@ def entry_points(role: str) -> dict[str, Any]:
 
 
 ONLY_OUT = {"__load_balancer_removal_way == 'out'", "__graceful_shutdown_way == 'stop'"}
-"""The conditions of tasks in a file of both ways that are not for the way back."""
+"""The conditions of what is not for the way back, in a file of both ways."""
 
 
 def tasks_of(path: Path, seen: set[Path]) -> Iterator[str]:
@@ -38,11 +38,11 @@ def tasks_of(path: Path, seen: set[Path]) -> Iterator[str]:
             continue
         for section in ("block", "rescue", "always"):
             pending += task.pop(section, [])
-        yield yaml.safe_dump(task)
+        yield re.sub(r"\w+ if (%s) else" % "|".join(ONLY_OUT), "", str(task).replace("\\'", "'"))
         for key in ("ansible.builtin.include_tasks", "ansible.builtin.import_tasks"):
             # Where an expression chooses, it may be any that it names.
-            named = str(task.get(key, ""))
-            for name in re.findall(r"'(\w+[.]yml)'", named) or [re.sub(r"{{.*?}}", "*", named)]:
+            named = str(task.get(key, "")).replace("__load_balancer_removal_method_file", "'methods/*.yml'")
+            for name in re.findall(r"'([\w/*]+[.]yml)'", named) or [re.sub(r"{{.*?}}", "*", named)]:
                 up = path.parents[1] if name.startswith("../") else path.parent
                 for included in sorted(up.glob(name.removeprefix("../"))) if name else ():
                     yield from tasks_of(included, seen)
