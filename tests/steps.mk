@@ -51,6 +51,7 @@ CORE := plugins/module_utils/scheduled_events
 PLAYBOOKS := tests/integration/playbooks
 # Whole lives of the agent, killed at each of their points, and as a process, beside the tests of its parts.
 LIVES := $(patsubst %,$(AGENT)/test_%.py,advisory doubts faults kill manual service traps undo)
+SETUP := tests/integration/awx/test_controller_setup.py
 CONTROL_PLANE := $(patsubst %,$(PLAYBOOKS)/test_%.py,ask_azure handle_os_upgrades redeploy_early prepare_for_updates)
 unit-agent: TESTS := $(AGENT) $(addprefix --ignore ,$(LIVES))
 unit-agent-lives: TESTS := $(LIVES)
@@ -60,7 +61,8 @@ unit-oldest-python: TESTS := $(addprefix tests/unit/plugins/module_utils/,schedu
 $(INTEGRATION): TESTS = tests/integration/$(@:integration-%=%)
 integration-handle-events: TESTS := $(PLAYBOOKS)/test_handle_events.py
 integration-control-plane: TESTS := $(CONTROL_PLANE)
-integration-playbooks: TESTS := $(PLAYBOOKS) $(addprefix --ignore ,$(PLAYBOOKS)/test_handle_events.py $(CONTROL_PLANE))
+integration-playbooks: TESTS := $(PLAYBOOKS) $(addprefix --ignore ,$(PLAYBOOKS)/test_handle_events.py $(CONTROL_PLANE)) $(SETUP)
+integration-awx: TESTS := tests/integration/awx --ignore $(SETUP)
 integration-newest: TESTS := $(addprefix $(PLAYBOOKS)/,test_hostile.py test_windows_hosts.py)
 
 # Playbooks have failed on the oldest ansible-core only, which evaluates variables earlier. What a newer one refuses or
@@ -75,7 +77,7 @@ $(INTEGRATION) integration-newest unit-agent unit-agent-lives unit-rest: $(VENV)
 
 integration-haproxy: haproxy
 integration-fleets: haproxy nginx
-integration-awx: awx-collection
+integration-awx integration-playbooks: awx-collection
 integration-rulebooks: rulebook
 haproxy nginx:
 	tools/find_server.sh $@ $(CACHE)/$@

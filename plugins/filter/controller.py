@@ -33,7 +33,8 @@ def controller_objects(
             "controller_setup_collection is %s, which is not installed here. Install it, as with ansible-galaxy"
             " collection install %s, or set controller_setup_file" % (collection, collection)
         )
-    here = Site(**site)
+    # Templates of ansible-core 2.16 to 2.18 make text of numbers.
+    here = Site(**{**site, **{name: int(site[name]) for name in ("forks", "every_minutes") if name in site}})
     grouped = [Group(**group) for group in groups]
     try:
         return {
