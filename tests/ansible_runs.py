@@ -34,7 +34,8 @@ _MODULES = (
     "ansible.executor.playbook_executor",
     "ansible.module_utils.basic",
     "ansible.plugins.strategy.linear",
-    *(f"{_OURS}action.{name}" for name in ("maintenance_step", "maintenance_watch", "ordered_services", "wait_until")),
+    *(f"{_OURS}action.{name}" for name in ("check_variables", "maintenance_step", "maintenance_watch")),
+    *(f"{_OURS}action.{name}" for name in ("ordered_services", "wait_until")),
     *(f"{_OURS}module_utils.{name}_module" for name in ("claim", "imds", "probe_file", "service")),
 )
 _READ_ONCE = ("ANSIBLE_", "PYTHON", "LC_", "PRELOAD", "TMPDIR")

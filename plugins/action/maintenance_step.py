@@ -28,12 +28,11 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contact
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import PolicyError
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questions import QUESTIONS, check_variables
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questions import QUESTIONS
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import RunFileError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.steps import STEPS, Call
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import Templated
 
-_WITHOUT_RUN = ("check", "begin", "status")
+_WITHOUT_RUN = ("begin", "status")
 _OF_A_RUN = ("list", "choose", "record", "plan", "advance", "report", "decide_upgrades")
 ARGUMENTS = {
     "state": {
@@ -51,13 +50,6 @@ ARGUMENTS = {
     "announced": {"type": "dict", "default": {}},
     "directory": {"type": "str", "default": ""},
     "is_kept": {"type": "bool", "default": True},
-    "arguments": {"type": "dict", "default": {}},
-    "prefixes": {"type": "list", "elements": "str", "default": []},
-    "roles": {"type": "list", "elements": "str", "default": []},
-    "in_step": {"type": "bool", "default": False},
-    "alike": {"type": "list", "elements": "str", "default": []},
-    "chosen_by": {"type": "str", "default": ""},
-    "strangers": {"type": "list", "elements": "str", "default": []},
     "playbook": {"type": "str", "default": ""},
     "job": {"type": "dict", "default": {}},
     "found": {"type": "dict", "default": {}},
@@ -84,14 +76,6 @@ class ActionModule(ActionBase):
             argument_spec=ARGUMENTS,
             required_if=[("state", state, ("run",)) for state in _OF_A_RUN],
         )
-        if arguments["state"] == "check":
-            # The variables of the play itself, as those below import_playbook, are not among those of its hosts.
-            variables = task_vars or {}
-            of_play = Templated(variables, self._templar.template)
-            # Those that were refused before count as well, which are in the batch no more.
-            if arguments["in_step"] and len(variables["ansible_play_hosts_all"]) > 1:
-                _refuse_strategy(self._task)
-            return {**result, **check_variables(arguments, variables["hostvars"], of_play)}
         _add_answers(arguments, Variables((task_vars or {})["hostvars"]))
         # Of the types of ansible-core, nothing is wanted but what they say.
         arguments = json.loads(json.dumps(arguments, default=str))
@@ -127,20 +111,6 @@ def _add_answers(arguments: dict[str, Any], variables: Variables) -> None:
 def _known_beforehand(host: HostVariables) -> dict[str, Any]:
     values = {name: host.get(name) for name in VARIABLES}
     return {"refused": host.refused, "variables": {name: one for name, one in values.items() if one is not None}}
-
-
-def _refuse_strategy(task: Any) -> None:
-    """Fail if the hosts of the play do not go through each task together, which no variable tells."""
-    parent = task._parent
-    while parent is not None and getattr(parent, "_play", None) is None:
-        parent = parent._parent
-    strategy = str(parent._play.strategy) if parent is not None else ""
-    # Those of other collections are called after the one that they derive from, as mitogen_free.
-    if strategy.endswith(("free", "host_pinned")):
-        raise AnsibleActionFail(
-            "strategy: is %s, in which each host does for itself what is to be done once for all of them, like choosing"
-            " their secret. Set strategy: linear in the play" % strategy
-        )
 
 
 def _warn(text: str) -> None:

@@ -31,8 +31,6 @@ attributes:
 options:
   state:
     description:
-      - V(check) fails if this ansible-core executes text of events, if variables of O(hosts) are wrong, or if the
-        tags of the run select no task. With O(playbook), it identifies this run as well.
       - V(begin) identifies this run, and returns its relation to a host.
       - V(list) records all hosts of a fleet by their variables, and returns the balancers and VM ids to ask about.
       - V(choose) returns which hosts to ask, by the answer of Azure.
@@ -44,11 +42,11 @@ options:
       - V(status) returns for each of O(hosts) whether it is out of rotation, why, and what to do next.
     type: str
     required: true
-    choices: [check, begin, status, list, choose, record, plan, advance, report, decide_upgrades]
+    choices: [begin, status, list, choose, record, plan, advance, report, decide_upgrades]
   run:
     description:
       - The run, as RV(run) of O(state=begin).
-      - Required unless O(state=check), O(state=begin) or O(state=status).
+      - Required unless O(state=begin) or O(state=status).
     type: dict
   policy:
     description: The variables of C(handle_events) without that prefix.
@@ -73,7 +71,7 @@ options:
     choices: ["", move, upgrade, update]
   hosts:
     description:
-      - The names of all hosts of a fleet, of those that were asked, of a batch, or of those whose variables to check.
+      - The names of all hosts of a fleet, of those that were asked, or of a batch.
     type: list
     elements: str
     default: []
@@ -89,40 +87,6 @@ options:
     description: Whether O(directory) outlasts the run.
     type: bool
     default: true
-  arguments:
-    description: The specification of the variables of a playbook.
-    type: dict
-    default: {}
-  prefixes:
-    description: The prefixes of the variables of the playbook.
-    type: list
-    elements: str
-    default: []
-  roles:
-    description: The roles whose variables the playbook uses.
-    type: list
-    elements: str
-    default: []
-  in_step:
-    description:
-      - Whether to refuse a play of several hosts whose strategy does not take them through each task together. For
-        O(state=check).
-    type: bool
-    default: false
-  alike:
-    description: The variables that must be equal for all hosts.
-    type: list
-    elements: str
-    default: []
-  chosen_by:
-    description: The variable that chooses the hosts of the playbook.
-    type: str
-    default: ""
-  strangers:
-    description: Hosts of the play that O(chosen_by) does not choose, which O(state=check) refuses.
-    type: list
-    elements: str
-    default: []
   playbook:
     description: The name of the playbook.
     type: str
@@ -181,7 +145,7 @@ EXAMPLES = r"""
 RETURN = r"""
 run:
   description: The identity of this run, as M(foghorn.azure_events.rotation_claim) takes it.
-  returned: with O(state=begin), and with O(state=check) and O(playbook)
+  returned: with O(state=begin)
   type: dict
 lease_view:
   description: The relation of the run to the host. Empty if no host was given, or its state is unknown.

@@ -17,9 +17,13 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils.connections_module import check_networks
 from ...module_utils.scheduled_events.errors import OptionError
+from ...module_utils.scheduled_events.text import as_plain
 from ..approval_times import read_times
+from ..fixed_core import mistakes_in_version
 from ..services import mistakes_in, read_services
+from ..tags import mistakes_in_tags
 from ..typed import host_patterns, typed
+from .claims import describe_run
 from .groups import read_minimum
 from .host import PlanError
 from .own_tasks import why_no_tasks
@@ -48,6 +52,10 @@ _LETTERS = re.compile(r"[^\W\d_]")
 _ROLES_DIRECTORY = Path(__file__).parents[3] / "roles"
 # So many hosts are named that have a mistake in common.
 _MOST_NAMED = 3
+_NOT_BY_INVENTORY = (
+    "%s is %s in the inventory, where it chooses nobody, and the play would take %s too."
+    " Name the hosts with --extra-vars."
+)
 
 Spec = dict[str, Any]
 
@@ -57,6 +65,38 @@ def role_arguments(role: str) -> Spec:
     text = (_ROLES_DIRECTORY / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
     entry_points = yaml.safe_load(text)["argument_specs"].values()
     return {name: spec for entry in entry_points for name, spec in (entry.get("options") or {}).items()}
+
+
+def check_variables(
+    arguments: Mapping[str, Any],
+    hostvars: Any,
+    of_play: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Name what is wrong with the variables of hosts, of the play, and with the tags of the run, or begin the run.
+
+    :param hostvars: by host, its variables of the inventory and of the command line
+    :param of_play: all variables of the host that the task is for, those of its play and of its role included
+    """
+    own = str(of_play["inventory_hostname"])
+    # What the play itself sets holds for all of its hosts.
+    alike = [name for name in arguments["alike"] if not differs(name, of_play, hostvars[own])]
+    found = mistakes_in_version(of_play["ansible_version"]["full"])
+    if arguments["strangers"]:
+        found.append(
+            _NOT_BY_INVENTORY % (arguments["chosen_by"], of_play[arguments["chosen_by"]], arguments["strangers"][0])
+        )
+    found += mistakes(
+        [of_play if name == own else hostvars[name] for name in arguments["hosts"]],
+        arguments["arguments"],
+        tuple(arguments["prefixes"]),
+        tuple(arguments["roles"]),
+        alike,
+    )
+    names = [*of_play["groups"], *(name for group in of_play["groups"].values() for name in group)]
+    found += unmatched(arguments["arguments"], of_play, names) + mistakes_in_tags()
+    if found:
+        return {"failed": True, "msg": as_plain(found)}
+    return {"run": describe_run(arguments["playbook"], arguments["job"])} if arguments["playbook"] else {}
 
 
 def mistakes(

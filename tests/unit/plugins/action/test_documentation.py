@@ -13,7 +13,12 @@ import yaml
 
 PLUGINS = "ansible_collections.foghorn.azure_events.plugins"
 # Which options an example may use besides those of the action itself.
-ACTIONS = {"maintenance_step": set[str](), "maintenance_watch": {"vm_name"}, "wait_until": set[str]()}
+ACTIONS = {
+    "check_variables": set[str](),
+    "maintenance_step": set[str](),
+    "maintenance_watch": {"vm_name"},
+    "wait_until": set[str](),
+}
 
 
 def documentation_of(name: str) -> ModuleType:

@@ -66,7 +66,7 @@ UNGROUPED = [
 ]
 NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
 # These run on the controller, in plugins/action: the files in plugins/modules are their documentation alone.
-ACTIONS = {"imds": ["maintenance_watch"], "": ["maintenance_step", "wait_until", "windows_agent"]}
+ACTIONS = {"imds": ["maintenance_watch"], "": ["check_variables", "maintenance_step", "wait_until", "windows_agent"]}
 # What is in PowerShell, for Windows hosts: tests/windows.
 ON_WINDOWS = {"imds": ["win_scheduled_event_approve", "win_scheduled_events_info"]}
 # These run on the host, and an action adds what only the controller knows.

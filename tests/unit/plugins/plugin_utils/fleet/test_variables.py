@@ -12,8 +12,15 @@ from typing import Any
 import pytest
 import yaml
 from ansible.errors import AnsibleError
+from ansible.release import __version__
 from ansible.utils.collection_loader import _collection_finder as finder
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import differs, mistakes, unmatched
+from ansible_collections.foghorn.azure_events.plugins.action.check_variables import ARGUMENTS
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import (
+    check_variables,
+    differs,
+    mistakes,
+    unmatched,
+)
 
 PLAYBOOKS = Path(__file__).parents[5] / "playbooks"
 OWN = yaml.safe_load((PLAYBOOKS / "vars" / "handle_events.yml").read_text())["__handle_events_arguments"]
@@ -368,3 +375,24 @@ def test_given_a_list_as_text_then_it_is_read_or_named(given: dict[str, Any], mi
 
     assert bool(found) == bool(mistake), found
     assert all(str(mistake) in line for line in found)
+
+
+class TestTheRun:
+    """What the action check_variables begins."""
+
+    def test_given_a_playbook_then_its_check_begins_a_run_of_its_own_each_time(self) -> None:
+        runs = [check(playbook="handle_events", job={"id": "7"})["run"] for _ in range(2)]
+
+        assert [run["playbook"] for run in runs] == ["handle_events"] * 2
+        assert runs[0]["id"] != runs[1]["id"]
+
+    def test_given_no_playbook_then_no_run_begins(self) -> None:
+        assert check() == {}
+
+
+def check(**given: Any) -> dict[str, Any]:
+    """Check the variables of one host, of which there are none."""
+    one = {"inventory_hostname": "web1", "ansible_version": {"full": __version__}, "groups": {"all": ["web1"]}}
+    specs: Any = ARGUMENTS
+    arguments = {name: spec.get("default") for name, spec in specs.items()} | {"hosts": ["web1"]} | given
+    return check_variables(arguments, {"web1": one}, one)
