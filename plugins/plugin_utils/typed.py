@@ -53,14 +53,6 @@ def typed(value: Any, kind: str, elements: str | None = None) -> Any:
         raise ValueError("%r is no %s: %s" % (value, kind, str(error).splitlines()[0])) from error
 
 
-def host_patterns(value: Any) -> list[str]:
-    """The patterns of hosts in a text or list; a pattern itself may begin like a list, with a class of characters."""
-    try:
-        return [str(pattern) for pattern in typed(value, "list") or ()]
-    except ValueError:
-        return [str(value)]
-
-
 def _read(value: Any, begin: str) -> Any:
     return yaml.safe_load(value) if isinstance(value, str) and value.strip().startswith(begin) else value
 

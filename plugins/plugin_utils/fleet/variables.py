@@ -22,7 +22,7 @@ from ..approval_times import read_times
 from ..fixed_core import mistakes_in_version
 from ..services import mistakes_in, read_services
 from ..tags import mistakes_in_tags
-from ..typed import host_patterns, typed
+from ..typed import typed
 from .claims import describe_run
 from .groups import read_minimum
 from .host import PlanError
@@ -197,7 +197,7 @@ def unmatched(own: Spec, variables: Mapping[str, Any], known: Collection[str]) -
         (name, part, part.lstrip("!&"))
         for name in names
         if variables.get(name)
-        for part in split_host_pattern(",".join(host_patterns(variables[name])))
+        for part in split_host_pattern(variables[name])
     ]
     return [
         "%s: %s matches no host, and the inventory has no such group: did you mean %s?" % (name, part, meant)

@@ -30,7 +30,7 @@ PINNED = {
     "__handler_agent_build": "registered on the controller itself, from tempfile",
     "__checked_prefix": "a literal of the playbook that includes the file",
     "__chosen": "looked up before the first contact",
-    "__beside": "looked up before the first contact",
+    "__checked_beside": "looked up before the first contact",
     "__checked_hosts": "a literal of the playbook that imports the file",
     "__pattern": "a variable of localhost, which no managed host sets",
     "__handle_events_balancers": "from the hosts' variables, which note_asked leaves out where a host has set them",

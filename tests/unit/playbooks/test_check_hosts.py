@@ -4,7 +4,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -48,3 +52,38 @@ def test_given_a_playbook_for_linux_alone_then_it_refuses_windows_hosts_before_i
     before = files[: files.index("tasks/check_linux.yml")]
 
     assert set(before) <= {"tasks/check_ansible.yml", "tasks/check_variables.yml"}
+
+
+PATTERNS: dict[str, tuple[Any, list[str]]] = {
+    "that leave one out": ("all:!web1", ["web2", "db"]),
+    "with commas": ("web1, db", ["web1", "db"]),
+    "with a range": ("web[1:1]", ["web2"]),
+    "that begin like a list": ("[dw]*1", ["web1"]),
+    "in a list": (["all", "!web1"], ["web2", "db"]),
+    "of a survey without an answer": ("", ["web1", "web2", "db"]),
+    "that are null": (None, ["web1", "web2", "db"]),
+    "that match nothing": ("nobody", []),
+}
+
+
+def test_given_patterns_in_any_form_then_their_hosts_are_meant() -> None:
+    meant = yaml.safe_load((PLAYBOOKS / "vars" / "handle_events.yml").read_text())["__handle_events_meant"]
+    program = f"""if True:
+        import json
+        from ansible.parsing.dataloader import DataLoader
+        from ansible.plugins.loader import init_plugin_loader
+        from ansible.template import Templar
+        init_plugin_loader()
+        try:
+            from ansible.template import trust_as_template
+        except ImportError:
+            trust_as_template = str
+        groups = {{"all": ["web1", "web2", "db"], "web": ["web1", "web2"], "ungrouped": ["db"]}}
+        patterns = {[pattern for pattern, _hosts in PATTERNS.values()]!r}
+        each = [Templar(DataLoader(), {{"groups": groups, "handle_events_hosts": pattern}}) for pattern in patterns]
+        print(json.dumps([templar.template(trust_as_template({meant!r})) for templar in each]))
+    """
+    output = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True).stdout
+    listed = dict(zip(PATTERNS, json.loads(output), strict=True))
+
+    assert listed == {name: hosts for name, (_given, hosts) in PATTERNS.items()}

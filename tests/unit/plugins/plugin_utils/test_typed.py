@@ -8,7 +8,7 @@ from collections import UserString
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.typed import host_patterns, typed
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.typed import typed
 
 
 @pytest.mark.parametrize(
@@ -43,21 +43,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.typed import 
 )
 def test_given_text_then_it_is_the_value_that_was_meant(text: Any, kind: str, elements: str | None, value: Any) -> None:
     assert typed(text, kind, elements) == value
-
-
-@pytest.mark.parametrize(
-    ("given", "patterns"),
-    [
-        ("all:!web1", ["all:!web1"]),
-        ("web1, web2", ["web1", "web2"]),
-        (["web1", "db"], ["web1", "db"]),
-        ('["web1", "db"]', ["web1", "db"]),
-        ("[ab]web*", ["[ab]web*"]),
-        (None, []),
-    ],
-)
-def test_given_patterns_of_hosts_in_any_form_then_each_is_one(given: Any, patterns: list[str]) -> None:
-    assert host_patterns(given) == patterns
 
 
 @pytest.mark.parametrize(
