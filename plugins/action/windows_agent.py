@@ -18,7 +18,7 @@ from ansible.module_utils.urls import open_url
 from ..module_utils.scheduled_events.text import plain
 from ..plugin_utils.windows_host import PLACES, WindowsHostAction, object_in, quoted, said_by
 
-_ARGUMENTS = {
+ARGUMENTS = {
     "state": {"type": "str", "choices": ["present", "absent", "drained", "restored"], "default": "present"},
     "timeout": {"type": "float", "default": 300},
     "program": {"type": "path"},
@@ -66,7 +66,7 @@ class ActionModule(WindowsHostAction):
         """
         result: dict[str, Any] = super().run(tmp, task_vars)
         _validated, options = self.validate_argument_spec(
-            _ARGUMENTS, required_if=[("state", "present", ("program", "python_archive", "python_checksum"))]
+            ARGUMENTS, required_if=[("state", "present", ("program", "python_archive", "python_checksum"))]
         )
         if options["state"] in ("drained", "restored"):
             if not 1 <= options["timeout"] <= 86400:

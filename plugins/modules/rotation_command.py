@@ -11,8 +11,8 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - "Internal: may change without notice. The role P(foghorn.azure_events.load_balancer_removal#role) runs it for each
-    of C(load_balancer_removal_commands), on the host that the entry is delegated to."
+  - For load balancers that no other module of this collection knows. The role
+    P(foghorn.azure_events.load_balancer_removal#role) runs it for each of C(load_balancer_removal_commands).
   - Writes down the command that undoes the removal, and then runs the one that removes. The restore runs what is
     written down, whatever the options are then, and forgets it once the machine is back.
   - A machine that somebody else has taken out is left alone, without a record.
@@ -84,22 +84,23 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Take the machine out of a pool
+- name: Take a machine out of a pool
   foghorn.azure_events.rotation_command:
     rotation: out
     name: pool
     remove: [/usr/local/sbin/pool, leave, web1]
     restore: [/usr/local/sbin/pool, join, web1]
+    status: [/usr/local/sbin/pool, has, web1]
     record:
-      directory: /var/lib/myself
+      directory: /var/lib/rotation
       name: web1
 
-- name: Restore it
+- name: Restore it in the pool, if it was taken out of it
   foghorn.azure_events.rotation_command:
     rotation: in
     name: pool
     record:
-      directory: /var/lib/myself
+      directory: /var/lib/rotation
       name: web1
 """
 

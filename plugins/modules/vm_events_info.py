@@ -6,14 +6,16 @@
 
 DOCUMENTATION = r"""
 module: vm_events_info
-short_description: Look up which of many VMs Azure lists events for
+short_description: Read which of many VMs have announced maintenance, in one request to Azure
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - "Internal: may change without notice. The playbook C(handle_events) uses it to choose which hosts to ask."
-  - Asks Azure Resource Graph once for the events of all subscriptions of these VMs, and returns the VMs whose events
-    Azure does not list there.
+  - Asks Azure Resource Graph once for the events of these VMs, in all of their subscriptions, so that a controller does
+    not have to connect to each of them. The playbook C(handle_events) chooses so which hosts to ask.
+  - Azure lists the events of a VM there only if that was enabled, as with
+    M(foghorn.azure_events.scheduled_events_policy). The other VMs are in RV(unlisted). What is listed may lag behind by
+    minutes.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -31,11 +33,15 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Check whether Azure lists events for a machine
+- name: Read which of these machines have announced maintenance
   foghorn.azure_events.vm_events_info:
     vm_ids: ["{{ web_3_id }}"]
   delegate_to: localhost
-  register: azure
+  register: announced
+
+- name: Name the machines that have to be asked themselves
+  ansible.builtin.debug:
+    msg: "{{ (announced.hit + announced.unlisted) | map(attribute='vm_id') }}"
 """
 
 RETURN = r"""

@@ -11,8 +11,8 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - "Internal: may change without notice. The role P(foghorn.azure_events.handler_agent#role) and the playbooks drain
-    and restore run it."
+  - Use it to take a Windows machine out of rotation and restore it, around work of your own. To install the agent, use
+    the role P(foghorn.azure_events.handler_agent#role), which builds its program and writes its configuration.
   - Copies what is missing on the machine, and has the agent's program install itself, by PowerShell over the host's
     connection. Nothing of Ansible runs there, and no other collection is needed.
 extends_documentation_fragment:
@@ -26,6 +26,9 @@ attributes:
     details: Lists what is changed, without its content.
   idempotent:
     support: full
+  platform:
+    support: full
+    platforms: windows
 options:
   state:
     description:
@@ -40,7 +43,7 @@ options:
     type: float
     default: 300
   program:
-    description: The agent's program, a file of the controller. Required for O(state=present).
+    description: The agent's program, as the role builds it, a file of the controller. Required for O(state=present).
     type: path
   python_archive:
     description: >-
@@ -57,6 +60,20 @@ options:
 """
 
 EXAMPLES = r"""
+- name: Take the machine out of rotation
+  foghorn.azure_events.windows_agent:
+    state: drained
+    timeout: 600
+
+- name: Restore it
+  foghorn.azure_events.windows_agent:
+    state: restored
+  register: restored
+
+- name: Show the events for which its agent still keeps it out
+  ansible.builtin.debug:
+    msg: "{{ restored.kept_out_by }}"
+
 - name: Remove the agent
   foghorn.azure_events.windows_agent:
     state: absent
@@ -68,9 +85,11 @@ changes:
   returned: O(state=present) or O(state=absent)
   type: list
   elements: str
+  sample: [service foghorn-agent]
 kept_out_by:
   description: The events for which the agent keeps the machine out of rotation.
   returned: O(state=drained) or O(state=restored)
   type: list
   elements: str
+  sample: [Reboot 602D9444-D2CD-49C7-8624-8643E7171297]
 """

@@ -18,6 +18,16 @@ from azure_simulator.testing import Simulator
 ROOT = Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins"
 
+# What a load balancer might have to put a machine in a pool.
+POOL = """#!/bin/sh
+cd "$(dirname "$0")" || exit 2
+case $1 in
+leave) rm -f "in_pool_$2" ;;
+join) touch "in_pool_$2" ;;
+has) test -e "in_pool_$2" ;;
+esac
+"""
+
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-777777777777"
 
 FLEET = {
@@ -123,6 +133,21 @@ def test_the_examples_of_the_lookup_run(play: Callable[..., Any], azure: Simulat
     assert played["Name the VMs that will be restarted"]["msg"] == ["web_0", "web_1"]
     grouped = played["Make a group of the hosts in the inventory that anything in the subscription is announced for"]
     assert [result["add_host"]["host_name"] for result in grouped["results"]] == ["localhost"]
+
+
+def test_the_examples_of_the_command_module_remove_and_restore(play: Callable[..., Any], tmp_path: Path) -> None:
+    command, member = tmp_path / "pool", tmp_path / "in_pool_web1"
+    command.write_text(POOL)
+    command.chmod(0o755)
+    member.touch()
+    tasks = examples("modules/rotation_command.py").replace("/usr/local/sbin/pool", str(command))
+
+    played = play(tasks.replace("/var/lib/rotation", str(tmp_path / "rotation")))
+
+    assert played.failed == []
+    removed = played["Take a machine out of a pool"]
+    restored = played["Restore it in the pool, if it was taken out of it"]
+    assert (removed["changed"], restored["changed"], member.exists()) == (True, True, True)
 
 
 RESOURCES = {
@@ -355,6 +380,11 @@ class TestTheExamplesOfTheControlPlane:
     def test_the_examples_of_the_policy_info_module_name_what_publishes_nothing(self, run: Examples) -> None:
         told = run.played["Name what publishes no events, and follows nothing that could"]["msg"]
         assert told == ["database"]
+
+    def test_the_examples_of_the_vm_events_module_name_whom_azure_says_nothing_of(self, run: Examples) -> None:
+        listed = run.played["Read which of these machines have announced maintenance"]
+        asked = run.played["Name the machines that have to be asked themselves"]["msg"]
+        assert (listed["hit"], [one["vm_id"] for one in listed["unlisted"]]) == ([], asked)
 
     def test_the_examples_of_the_eviction_module_evict(self, run: Examples) -> None:
         assert {vm for vm, event in run.events.items() if event["event_type"] == "Preempt"} == {"worker-7", "workers_3"}
