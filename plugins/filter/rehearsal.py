@@ -17,11 +17,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.rehearsal import (
     Machine,
     RehearsalError,
-    describe_progress,
-    is_over,
     judge,
     make_rehearsal,
-    silent_machines,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report_page import draw_rehearsal, draw_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
@@ -30,7 +27,7 @@ _NUMBERS: dict[str, Callable[[Any], Any]] = {"notice": float, "impact": float, "
 
 
 def rehearsal(_input: Any, what: str, **options: Any) -> Any:
-    """Plan a rehearsal, report its progress, judge it, or name the machines that do not answer."""
+    """Plan a rehearsal, or judge it."""
     if what not in _WHAT:
         raise AnsibleFilterError("rehearsal: what is %r: it is one of %s" % (what, ", ".join(sorted(_WHAT))))
     return _WHAT[what](_input, **options)
@@ -54,11 +51,6 @@ def _plan(machines: list[Mapping[str, Any]], event: Mapping[str, Any], endpoint:
         return make_rehearsal(known, given, endpoint)
     except RehearsalError as error:
         raise AnsibleFilterError(plain(str(error))) from error
-
-
-def _progress(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Report what has happened so far."""
-    return {"lines": [plain(line) for line in describe_progress(event)], "over": is_over(event)}
 
 
 def _report(
@@ -85,9 +77,7 @@ def report_page(report: Mapping[str, Any]) -> str:
 
 _WHAT: dict[str, Callable[..., Any]] = {
     "plan": _plan,
-    "progress": _progress,
     "report": _report,
-    "silent": silent_machines,
 }
 
 

@@ -11,35 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible.errors import AnsibleFilterError
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.trial import (
-    make_report,
-    read_name,
-    stage,
-    write_page,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.trial import make_report, write_page
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-def trial(_input: Any, what: str, **options: Any) -> Any:
-    """Say how far an event has come, or judge the answers of the machines."""
-    if what not in _WHAT:
-        raise AnsibleFilterError("trial: what is %r: it is one of %s" % (what, ", ".join(sorted(_WHAT))))
-    return _WHAT[what](_input, **options)
-
-
-def _stage(machine: Mapping[str, Any], event_type: str) -> str:
-    return stage(event_type, read_name(_read_answers(machine["asked"])), machine["polls"])
-
-
-def _report(
+def trial(
     machines: Sequence[Mapping[str, Any]],
     event_type: str = "",
     versions: Mapping[str, Any] | None = None,
     problems: Sequence[str] = (),
 ) -> dict[str, Any]:
+    """Judge the answers of the machines."""
     hosts = [
         {**host, "answers": _read_answers(host["asked"]), "history": _read_history(host.get("history"))}
         for host in machines
@@ -72,9 +56,6 @@ def _version() -> str:
     if manifest.exists():
         return str(json.loads(manifest.read_text("utf-8"))["collection_info"]["version"])
     return str(yaml.safe_load((_ROOT / "galaxy.yml").read_text("utf-8"))["version"])
-
-
-_WHAT: dict[str, Callable[..., Any]] = {"report": _report, "stage": _stage}
 
 
 class FilterModule:

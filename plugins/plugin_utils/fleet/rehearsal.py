@@ -29,8 +29,6 @@ Record = Mapping[str, Any]
 APPROVED = "approved"
 IGNORED = "ignored"
 
-# A handler that has not asked for this many seconds is not running: Azure's advice is to ask every second.
-_LONGEST_SILENCE = 30.0
 _STAGES = ("drain", "shutdown")
 
 
@@ -132,49 +130,6 @@ def _as_address(text: str) -> str:
         return str(ipaddress.ip_address(text))
     except ValueError:
         return ""
-
-
-def silent_machines(rehearsal: Mapping[str, Any], status: Record) -> list[str]:
-    """Name the machines that are to be hit and on which no handler asks for events.
-
-    :param status: of the simulator
-    """
-    vms = {name_key(name): vm for name, vm in status["vms"].items()}
-    silent = []
-    for name, machine in rehearsal["machines"].items():
-        last = vms.get(name_key(machine["vm_name"]), {}).get("last_request")
-        if machine["is_hit"] and (last is None or last < status["now"] - _LONGEST_SILENCE):
-            silent.append(name)
-    return silent
-
-
-# --- meanwhile ------------------------------------------------------------------------------------
-
-
-def describe_progress(event: Record) -> list[str]:
-    """Describe what has happened so far, one line each, in order. Later calls only add lines.
-
-    :param event: the simulator's record of it
-    """
-    begin = event["created"]
-    happened = [(begin, "%s, it may start after %.1f s" % (_describe_event(event), event["not_before"] - begin))]
-    approval = _approval(event)
-    if approval is not None:
-        happened.append((approval["at"], "approved by %s, %s" % (approval["vm"], _describe_notice_left(event))))
-    for key, text in (
-        ("started", "started"),
-        ("impact_started", "the machines are hit"),
-        ("impact_ended", "the machines are no longer hit"),
-        ("ended", "no longer listed: %s" % event["status"]),
-    ):
-        if event[key] is not None:
-            happened.append((event[key], text))
-    return ["%7.1f s: %s" % (at - begin, text) for at, text in happened]
-
-
-def is_over(event: Record) -> bool:
-    """Whether it is no longer listed."""
-    return event["ended"] is not None
 
 
 # --- afterwards -----------------------------------------------------------------------------------
@@ -335,7 +290,7 @@ def _describe_event(event: Record) -> str:
 def _describe_life(event: Record) -> str:
     begin = event["created"]
     approval = _approval(event)
-    told = ["not approved"]
+    told = ["not approved, it may start after %.1f s" % (event["not_before"] - begin)]
     if approval is not None:
         after = approval["at"] - begin
         told = ["approved by %s after %.1f s, %s" % (approval["vm"], after, _describe_notice_left(event))]

@@ -166,17 +166,6 @@ def follow(
     return lines, times
 
 
-def stage(event_type: str, vm_name: str, polls: Sequence[Json]) -> str:
-    """How far the event that was caused has come: `requested`, `listed`, `started` or `over`. See `follow`."""
-    documents = _documents_of(polls)
-    mine = _own(_listed(event_type, vm_name, documents))
-    if not mine:
-        return "requested"
-    if documents[-1][0] > mine[-1][0]:
-        return "over"
-    return "started" if mine[-1][1].get("EventStatus") == STARTED else "listed"
-
-
 def make_report(versions: Json, hosts: Sequence[Json], event_type: str, problems: Iterable[str] = ()) -> dict[str, Any]:
     """The report of a trial, without names and ids.
 

@@ -10,10 +10,8 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.rehearsal import (
     Machine,
     RehearsalError,
-    describe_progress,
     judge,
     make_rehearsal,
-    silent_machines,
 )
 
 BEGIN = 1_000_000.0
@@ -148,38 +146,19 @@ def test_given_nobody_to_be_hit_when_planned_then_it_is_refused() -> None:
         make_rehearsal([MACHINES[0]._replace(is_hit=False)], {"event_type": "Reboot"})
 
 
-def test_given_machines_that_do_not_ask_when_searched_then_those_to_be_hit_are_named() -> None:
-    machines = [Machine(f"web{number}", f"VM_{number}", is_hit=number != 4) for number in range(5)]
-    last = {"vm_0": BEGIN - 1, "vm_1": BEGIN - 60, "vm_2": None, "vm_4": None}
-    status = {"now": BEGIN, "vms": {name: {"last_request": at} for name, at in last.items()}}
-
-    assert silent_machines(make_rehearsal(machines, {"event_type": "Reboot"}), status) == ["web1", "web2", "web3"]
-
-
-def test_given_a_lookalike_that_asks_when_searched_then_the_machine_itself_is_silent_anyway() -> None:
-    status = {"now": BEGIN, "vms": {"dis\u212a_0": {"last_request": BEGIN}}}
-
-    assert silent_machines(make_rehearsal([Machine("web1", "disk_0")], {"event_type": "Reboot"}), status) == ["web1"]
-
-
 # --- meanwhile ------------------------------------------------------------------------------------
 
 
-def test_given_an_event_in_progress_then_lines_are_only_added() -> None:
+def test_given_an_event_in_progress_then_the_first_line_says_what_has_happened_so_far() -> None:
     ahead = {"started": None, "impact_started": None, "impact_ended": None, "ended": None}
 
-    announced = describe_progress(record(**ahead, approvals=[], status="Scheduled"))
-    over = describe_progress(record())
+    announced = verdict(record(**ahead, approvals=[], status="Scheduled"))
+    begun = verdict(record(**{**ahead, "started": BEGIN + 4.2}, status="Started"))
 
-    assert announced == [f"    0.0 s: Reboot {EVENT_ID} of VM_0, it may start after 120.0 s"]
-    assert over[:1] == announced
-    assert over[1:] == [
-        "    4.2 s: approved by VM_0, 115.8 s of notice left",
-        "    4.2 s: started",
-        "    4.2 s: the machines are hit",
-        "   34.2 s: the machines are no longer hit",
-        "   64.2 s: no longer listed: Completed",
-    ]
+    assert announced["lines"][0] == f"Reboot {EVENT_ID} of VM_0: not approved, it may start after 120.0 s"
+    assert begun["lines"][0] == (
+        f"Reboot {EVENT_ID} of VM_0: approved by VM_0 after 4.2 s, 115.8 s of notice left; started after 4.2 s"
+    )
 
 
 # --- afterwards -----------------------------------------------------------------------------------
