@@ -9,6 +9,14 @@ from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.text import as_plain, plain
 from ..later_jobs import LaterJobs, later_jobs_of
+from .advance import (
+    advance,
+    begin,
+    begin_turn,
+    hand_over,
+    may_be_handed_over,
+    still_leased,
+)
 from .balancers import of_host, read_balancers
 from .chains import chain
 from .contacts import choose_contacts, describe_others, is_back, note_resting, others_to_ask, share_a_group
@@ -20,7 +28,10 @@ from .plan import Plan
 from .policy import read_policy
 from .reading import check_alike, read_host
 from .report import describe_plan
-from .run import Run, Step, advance, begin, begin_turn, hand_over, may_be_handed_over, still_leased
+from .run import (
+    Run,
+    Step,
+)
 from .run_file import Kept, read, read_run, write, write_run
 
 # What is known of hosts that are not asked is in a file beside the run's.

@@ -152,8 +152,8 @@ PROOFS = {
         "tests/integration/playbooks/test_still_out.py::test_given_what_is_undone_before_the_approval_then_it_is_done_once_more_and_otherwise_nothing_is_approved",
     ),
     24: (
-        "tests/unit/plugins/plugin_utils/fleet/test_run.py::test_given_a_removal_that_fails_for_good_when_the_event_begins_anyway_then_services_are_stopped_in_time",
-        "tests/unit/plugins/plugin_utils/fleet/test_run.py::test_given_a_removal_that_fails_for_a_while_when_there_is_time_then_its_event_is_approved_without_a_failure",
+        "tests/unit/plugins/plugin_utils/fleet/test_advance.py::test_given_a_removal_that_fails_for_good_when_the_event_begins_anyway_then_services_are_stopped_in_time",
+        "tests/unit/plugins/plugin_utils/fleet/test_advance.py::test_given_a_removal_that_fails_for_a_while_when_there_is_time_then_its_event_is_approved_without_a_failure",
     ),
 }
 

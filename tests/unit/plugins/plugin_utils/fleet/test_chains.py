@@ -1,12 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Orders that hosts carry out in one round, in the fleets of test_run.py: killed and disturbed at every order."""
+"""Orders that hosts carry out in one round, in the fleets of test_advance.py: killed and disturbed at every order."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
+    advance,
+    begin,
+    begin_turn,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.chains import chain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, out, summary
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
@@ -14,13 +19,10 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     OrderReport,
     Run,
     Step,
-    advance,
-    begin,
-    begin_turn,
 )
 
 from .conftest import NOW, event
-from .test_run import Killed, World, _lost, disturbed, end_leases
+from .test_advance import Killed, World, _lost, disturbed, end_leases
 
 
 class Rounds:

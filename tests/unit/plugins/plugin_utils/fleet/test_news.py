@@ -4,17 +4,19 @@
 
 from __future__ import annotations
 
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
+    advance,
+    begin,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, out, summary
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     OrderReport,
     Run,
     Step,
-    advance,
-    begin,
 )
 
 from .conftest import NOW, event
-from .test_run import World, play
+from .test_advance import World, play
 
 
 def told(world: World) -> tuple[list[str], list[str]]:

@@ -14,6 +14,10 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     event_as_dict,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
+    advance,
+    begin,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.chains import chain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
@@ -34,8 +38,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     OrderReport,
     Run,
     Step,
-    advance,
-    begin,
 )
 from hypothesis import given
 from hypothesis import strategies as st

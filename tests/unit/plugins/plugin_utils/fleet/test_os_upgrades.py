@@ -9,6 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
+    advance,
+    begin,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import Demand, DemandKind
@@ -26,8 +30,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     OrderReport,
     Run,
     Step,
-    advance,
-    begin,
 )
 
 from .claimed import claim, found

@@ -7,11 +7,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
+    begin,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import ClockReading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt, Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import Run, begin
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
+    Run,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import (
     Kept,
     RunFileError,
@@ -21,7 +26,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_fil
 )
 
 from .conftest import NOW, event
-from .test_run import World, play
+from .test_advance import World, play
 
 
 @pytest.fixture

@@ -14,6 +14,14 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
+    advance,
+    begin,
+    begin_turn,
+    hand_over,
+    may_be_handed_over,
+    still_leased,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import Demand, DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
@@ -24,12 +32,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     OrderReport,
     Run,
     Step,
-    advance,
-    begin,
-    begin_turn,
-    hand_over,
-    may_be_handed_over,
-    still_leased,
 )
 from ansible_collections.foghorn.azure_events.tests.sizes import sample
 from hypothesis import given
