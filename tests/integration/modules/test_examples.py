@@ -150,6 +150,13 @@ def test_the_examples_of_the_command_module_remove_and_restore(play: Callable[..
     assert (removed["changed"], restored["changed"], member.exists()) == (True, True, True)
 
 
+def test_the_examples_of_the_filter_for_text_run(play: Callable[..., Any]) -> None:
+    played = play(yaml.safe_load((PLUGINS / "filter" / "typed.yml").read_text(encoding="utf-8"))["EXAMPLES"])
+
+    assert played.failed == []
+    assert played["Check the ports that a survey has named"]["msg"] == "All assertions passed"
+
+
 RESOURCES = {
     "defaults": {"Redeploy": {"impact": 0}},
     "vms": [
