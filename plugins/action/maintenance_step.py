@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import uuid
@@ -17,20 +16,13 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.answers import (
-    HostVariables,
-    Variables,
-    answer_of,
-    report_of,
-    status_of,
-)
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contacts import VARIABLES
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.answers import Variables
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import PolicyError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questions import QUESTIONS
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import RunFileError
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.steps import STEPS, Call
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.steps import STEPS, Call, in_json_types
 
 _WITHOUT_RUN = ("begin", "status")
 _OF_A_RUN = ("list", "choose", "record", "plan", "advance", "report", "decide_upgrades")
@@ -76,41 +68,16 @@ class ActionModule(ActionBase):
             argument_spec=ARGUMENTS,
             required_if=[("state", state, ("run",)) for state in _OF_A_RUN],
         )
-        _add_answers(arguments, Variables((task_vars or {})["hostvars"]))
-        # Of the types of ansible-core, nothing is wanted but what they say.
-        arguments = json.loads(json.dumps(arguments, default=str))
+        arguments, variables = in_json_types(arguments), Variables((task_vars or {})["hostvars"])
         step = {**QUESTIONS, **STEPS}[arguments["state"]]
         try:
             # A directory that goes with this ansible-playbook; and an id that tells runs in it apart.
             name = "foghorn_run_%s" % uuid.UUID(arguments["run"]["id"]) if arguments["run"] else ""
             path = os.path.join(constants.DEFAULT_LOCAL_TMP, name)
-            call = Call(path, arguments, time.time(), bool(self._task.check_mode), _warn)
+            call = Call(path, arguments, variables, time.time(), bool(self._task.check_mode), _warn)
             return {**result, **step(call)}
         except (DocumentError, OSError, PlanError, PolicyError, RunFileError) as error:
             raise AnsibleActionFail("maintenance_step: %s" % plain(str(error))) from error
-
-
-def _add_answers(arguments: dict[str, Any], variables: Variables) -> None:
-    """Add what hosts have answered, and what their variables say, to what a step takes."""
-    hosts = arguments["hosts"]
-    if arguments["state"] == "list":
-        arguments["variables"] = {name: _known_beforehand(variables.of(name)) for name in hosts}
-    elif arguments["state"] == "record":
-        arguments["reports"] = {name: answer_of(variables.of(name)) for name in hosts}
-    elif arguments["state"] == "status":
-        arguments["reports"] = {name: status_of(variables.of(name)) for name in hosts}
-    elif arguments["state"] == "decide_upgrades":
-        members = arguments["members"].items()
-        arguments["members"] = {
-            name: {**member, "asked": answer_of(variables.of(name))} for name, member in members if member
-        }
-    elif arguments["state"] == "advance":
-        arguments["reports"] = {name: report_of(variables.of(name)) for name in hosts}
-
-
-def _known_beforehand(host: HostVariables) -> dict[str, Any]:
-    values = {name: host.get(name) for name in VARIABLES}
-    return {"refused": host.refused, "variables": {name: one for name, one in values.items() if one is not None}}
 
 
 def _warn(text: str) -> None:

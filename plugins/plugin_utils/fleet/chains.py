@@ -10,15 +10,8 @@ have succeeded, and each is reported: `advance` takes the reports in as if there
 
 from collections.abc import Sequence
 
-from .advance import (
-    advance,
-)
-from .run import (
-    Order,
-    OrderReport,
-    Run,
-    Step,
-)
+from .advance import advance
+from .run import Order, OrderReport, Run, Step
 
 _NEXT = {Step.LEASE: Step.DRAIN, Step.STOP: Step.NOTE, Step.NOTE: Step.APPROVE}
 

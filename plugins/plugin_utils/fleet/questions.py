@@ -8,13 +8,14 @@ from typing import Any
 
 from ...module_utils.claims import Shared
 from ...module_utils.scheduled_events.text import as_plain, plain
+from .answers import answer_of, status_of
 from .claims import describe_run
 from .host import PlanError
 from .orders import view_asked
 from .os_upgrades import UpgradeOptions, decide, note_member
 from .reading import UNREADABLE
 from .status import describe_status
-from .steps import Call
+from .steps import Call, said_by
 
 
 def begin(call: Call) -> dict[str, Any]:
@@ -39,7 +40,11 @@ def decide_upgrades(call: Call) -> dict[str, Any]:
         }
         for one, answer in zip(call.arguments["scale_sets"], call.arguments["answers"], strict=False)
     ]
-    members = {name: note_member(member, call.arguments["run"]) for name, member in call.arguments["members"].items()}
+    given = {name: member for name, member in call.arguments["members"].items() if member}
+    asked = said_by(given, call, answer_of)
+    members = {
+        name: note_member({**member, "asked": asked[name]}, call.arguments["run"]) for name, member in given.items()
+    }
     return decide(found, members, UpgradeOptions(**call.arguments["options"]), call.now)
 
 
@@ -47,7 +52,7 @@ def status(call: Call) -> dict[str, Any]:
     """Say of each host whether it is out of rotation, why, and what to do next."""
     lines = [
         line
-        for name, host in call.arguments["reports"].items()
+        for name, host in said_by(call.arguments["hosts"], call, status_of).items()
         for line in describe_status(
             name,
             host["found"],

@@ -3,23 +3,18 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """The steps of a run for playbooks: each reads the run from its file, takes it one step further, and writes it back."""
 
+import json
 import os
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...module_utils.scheduled_events.text import as_plain, plain
 from ..later_jobs import LaterJobs, later_jobs_of
-from .advance import (
-    advance,
-    begin,
-    begin_turn,
-    hand_over,
-    may_be_handed_over,
-    still_leased,
-)
+from .advance import advance, begin, begin_turn, hand_over, may_be_handed_over, still_leased
+from .answers import HostVariables, Variables, answer_of, report_of
 from .balancers import of_host, read_balancers
 from .chains import chain
-from .contacts import choose_contacts, describe_others, is_back, note_resting, others_to_ask, share_a_group
+from .contacts import VARIABLES, choose_contacts, describe_others, is_back, note_resting, others_to_ask, share_a_group
 from .demand import DemandKind
 from .left_out import forget, note, noted_in
 from .news import changes, out, summary
@@ -28,11 +23,10 @@ from .plan import Plan
 from .policy import read_policy
 from .reading import check_alike, read_host
 from .report import describe_plan
-from .run import (
-    Run,
-    Step,
-)
+from .run import Run, Step
 from .run_file import Kept, read, read_run, write, write_run
+
+T = TypeVar("T")
 
 # What is known of hosts that are not asked is in a file beside the run's.
 _FLEET = "_fleet"
@@ -51,6 +45,8 @@ class Call(NamedTuple):
     """The file of the run."""
     arguments: Mapping[str, Any]
     """The arguments of maintenance_step."""
+    variables: Variables
+    """What hosts have registered, and the operator's variables for them."""
     now: float
     """Seconds since the epoch."""
     is_dry: bool
@@ -58,9 +54,26 @@ class Call(NamedTuple):
     warn: Callable[[str], None]
 
 
+def in_json_types(value: Any) -> Any:
+    """A value without the types of ansible-core, of which nothing is wanted but what they say."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def said_by(names: Iterable[str], call: Call, read_host: Callable[[HostVariables], T]) -> dict[str, T]:
+    """What is read of each host's variables, by its name."""
+    said: dict[str, T] = in_json_types({name: read_host(call.variables.of(name)) for name in names})
+    return said
+
+
+def _known_beforehand(host: HostVariables) -> dict[str, Any]:
+    values = {name: host.get(name) for name in VARIABLES}
+    return {"refused": host.refused, "variables": {name: one for name, one in values.items() if one is not None}}
+
+
 def list_fleet(call: Call) -> dict[str, Any]:
     """Note what the inventory says of all hosts, and say which balancers and VMs to ask about."""
-    hosts = [note_resting(name, one["variables"], one["refused"]) for name, one in call.arguments["variables"].items()]
+    known = said_by(call.arguments["hosts"], call, _known_beforehand)
+    hosts = [note_resting(name, one["variables"], one["refused"]) for name, one in known.items()]
     write(call.path + _FLEET, hosts)
     azure = next((host["azure"]["host"] for host in hosts if host["azure"]), "localhost")
     return {
@@ -98,10 +111,6 @@ def choose(call: Call) -> dict[str, Any]:
     }
 
 
-def _answers(call: Call, fleet: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    return [*(fleet["answers"] if fleet else ()), *call.arguments["haproxys"]]
-
-
 def _vm_ids(hosts: Iterable[Mapping[str, Any]], names: Container[str]) -> dict[str, str]:
     """The ids of these hosts' VMs, as the inventory has them: no host may say which other host is back."""
     return {host["name"]: host["resource_id"] or "" for host in hosts if host["name"] in names}
@@ -109,9 +118,8 @@ def _vm_ids(hosts: Iterable[Mapping[str, Any]], names: Container[str]) -> dict[s
 
 def record(call: Call) -> dict[str, Any]:
     """Note the hosts' answers, and say which balancers and which other hosts to ask; if there are none, plan."""
-    readings = [
-        note_asked(name, asked or {}, call.arguments["run"]) for name, asked in call.arguments["reports"].items()
-    ]
+    asked = said_by(call.arguments["hosts"], call, answer_of)
+    readings = [note_asked(name, answer, call.arguments["run"]) for name, answer in asked.items()]
     fleet = _read_fleet(call.path)
     others: list[str] = []
     if fleet:
@@ -138,7 +146,7 @@ def plan(call: Call) -> dict[str, Any]:
     resting = fleet["resting"] if fleet else []
     balancers = read_balancers(
         [*readings, *resting],
-        _answers(call, fleet),
+        [*(fleet["answers"] if fleet else ()), *call.arguments["haproxys"]],
         call.arguments["azure"],
         call.arguments["beyond"],
     )
@@ -178,7 +186,7 @@ def plan(call: Call) -> dict[str, Any]:
 def go_on(call: Call) -> dict[str, Any]:
     """Go on with the turn of the hosts that report."""
     kept = read_run(call.path, read_policy(call.arguments["policy"]))
-    reports = call.arguments["reports"]
+    reports = said_by(call.arguments["hosts"], call, report_of)
     before = begin_turn(kept.run, _turn_of(kept.run, reports))
     # The orders of a turn that was cut short are not carried out any more.
     news = read_reports(before, reports, kept.balancers, call.arguments["run"]) if before.turn == kept.run.turn else []

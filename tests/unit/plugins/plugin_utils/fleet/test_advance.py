@@ -27,12 +27,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host im
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result, describe_plan
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
-    Order,
-    OrderReport,
-    Run,
-    Step,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import Order, OrderReport, Run, Step
 from ansible_collections.foghorn.azure_events.tests.sizes import sample
 from hypothesis import given
 from hypothesis import strategies as st

@@ -7,19 +7,10 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
-    advance,
-    begin,
-    begin_turn,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import advance, begin, begin_turn
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.chains import chain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, out, summary
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
-    Order,
-    OrderReport,
-    Run,
-    Step,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import Order, OrderReport, Run, Step
 
 from .conftest import NOW, event
 from .test_advance import Killed, World, _lost, disturbed, end_leases

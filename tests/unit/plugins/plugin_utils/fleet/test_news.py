@@ -4,16 +4,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
-    advance,
-    begin,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import advance, begin
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, out, summary
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
-    OrderReport,
-    Run,
-    Step,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import OrderReport, Run, Step
 
 from .conftest import NOW, event
 from .test_advance import World, play

@@ -14,10 +14,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     event_as_dict,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
-    advance,
-    begin,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import advance, begin
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.chains import chain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
@@ -33,12 +30,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders 
     round_as_dicts,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
-    Order,
-    OrderReport,
-    Run,
-    Step,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import Order, OrderReport, Run, Step
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,10 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
-    advance,
-    begin,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import advance, begin
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import Demand, DemandKind
@@ -26,11 +23,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.os_upgr
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import read_policy
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
-    OrderReport,
-    Run,
-    Step,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import OrderReport, Run, Step
 
 from .claimed import claim, found
 

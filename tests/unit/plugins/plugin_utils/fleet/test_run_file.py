@@ -7,16 +7,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import (
-    begin,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import begin
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import ClockReading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt, Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
-    Run,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import Run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import (
     Kept,
     RunFileError,
