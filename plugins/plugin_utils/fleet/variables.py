@@ -16,7 +16,6 @@ from ansible.inventory.manager import split_host_pattern
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils.connections_module import check_networks
-from ...module_utils.scheduled_events.errors import OptionError
 from ...module_utils.scheduled_events.text import as_plain
 from ..approval_times import read_times
 from ..fixed_core import mistakes_in_version
@@ -25,7 +24,6 @@ from ..tags import mistakes_in_tags
 from ..typed import typed
 from .claims import describe_run
 from .groups import read_minimum
-from .host import PlanError
 from .own_tasks import why_no_tasks
 from .policy import PREFIX, PolicyError, read_policy
 
@@ -172,10 +170,11 @@ def _mistakes_of(
     }
     chosen.update({name: spec for name, spec in own.items() if spec.get("required") and name not in failed})
     # First, because what is validated is changed.
-    wrong = _wrong_policy(values) + _wrong_minimum(values) + _wrong_services(values.get(SERVICES))
-    wrong += [line for name in WINDOWS if name in own for line in _wrong_windows(name, values.get(name))]
+    wrong = _wrong_policy(values) + _refusal(read_minimum, str(values.get(MINIMUM, "0")))
+    wrong += _wrong_services(values.get(SERVICES))
+    wrong += [line for name in WINDOWS if name in own for line in _refusal(read_times, values.get(name) or [], name)]
     wrong += [line for name in own if name.endswith("_tasks") for line in _wrong_tasks(name, values.get(name))]
-    wrong += [line for name in NETWORKS for line in _wrong_networks(name, values.get(name))]
+    wrong += [line for name in NETWORKS for line in _refusal(check_networks, name, values.get(name) or ())]
     wrong += _wrong_ports(values.get(PORTS))
     specified = _Values({name: value for name, value in values.items() if name in chosen})
     told += ArgumentSpecValidator(chosen).validate(specified).error_messages
@@ -264,26 +263,11 @@ def _wrong_policy(values: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _wrong_minimum(values: Mapping[str, Any]) -> list[str]:
+def _refusal(check: Callable[..., object], *arguments: Any) -> list[str]:
+    """What a check says of a value that it refuses; nothing if it takes it."""
     try:
-        read_minimum(str(values.get(MINIMUM, "0")))
-    except PlanError as error:
-        return [str(error)]
-    return []
-
-
-def _wrong_windows(name: str, entries: Any) -> list[str]:
-    try:
-        read_times(entries or [], name)
+        check(*arguments)
     except ValueError as error:
-        return [str(error)]
-    return []
-
-
-def _wrong_networks(name: str, entries: Any) -> list[str]:
-    try:
-        check_networks(name, entries or ())
-    except OptionError as error:
         return [str(error)]
     return []
 
