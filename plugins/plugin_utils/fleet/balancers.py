@@ -66,7 +66,7 @@ def read_balancers(
 ) -> Balancers:
     """Put together what balancers say.
 
-    :param hosts: what is known of each host, as `describe_reading` returns it
+    :param hosts: what is known of each host, as `note_host` returns it
     :param answers: what haproxy_server_info returned of each balancer, its name in the inventory in
         `__balancer.name`
     :param azure: what vm_pool_info returned of the hosts; None if Azure was not asked

@@ -17,7 +17,7 @@ from ...module_utils.scheduled_events.event import name_key
 from ...module_utils.scheduled_events.text import plain
 from .balancers import few, find_places
 from .host import PlanError
-from .reading import UNREADABLE, describe_reading, read_host
+from .reading import UNREADABLE, note_host
 
 VARIABLES = (
     "handle_events_group",
@@ -80,7 +80,7 @@ def note_resting(name: str, variables: Raw, refused: str = "") -> dict[str, Any]
         for one, value in variables.items()
     }
     try:
-        noted = describe_reading(
+        noted = note_host(
             name,
             answer={"vm_name": vm_name, "resource_id": vm_id} if vm_name else {},
             lease_view={},
@@ -90,7 +90,6 @@ def note_resting(name: str, variables: Raw, refused: str = "") -> dict[str, Any]
             policy={one: known.get(one, "") for one in ("minimum_in_service", "expected_hosts")},
             variables={**known, "azure_vm_id": vm_id or None},
         )
-        read_host(noted)
     except UNREADABLE as error:
         # Where the hosts are asked, their variables are checked first, and mistakes are named.
         return note_resting(name, {}, "their variables cannot be read: %s" % error)

@@ -193,14 +193,6 @@ def view_asked(asked: Raw, run: Raw) -> dict[str, Any]:
     return view_as_dict(view)
 
 
-def _view_or_refusal(asked: Raw, run: Raw) -> tuple[dict[str, Any], str]:
-    """How a run stands to a host; or why its claims are none of its own, in words."""
-    try:
-        return view_asked(asked, run), ""
-    except Shared as error:
-        return {}, str(error)
-
-
 def note_asked(name: str, asked: Raw, run: Raw) -> dict[str, Any]:
     """Note what is known of a host that was asked, see `note_host`; `failure` says why nothing is known.
 
@@ -213,8 +205,10 @@ def note_asked(name: str, asked: Raw, run: Raw) -> dict[str, Any]:
     policy = {} if forgery else asked.get("policy") or {}
     variables = {} if forgery else asked.get("variables") or {}
     try:
-        view, refused = _view_or_refusal(asked, run)
-        answer = {"msg": refused} if refused else answer
+        try:
+            view = view_asked(asked, run)
+        except Shared as error:
+            view, answer = {}, {"msg": str(error)}
         reading = note_host(
             name,
             answer=answer,

@@ -70,41 +70,9 @@ def note_host(
     variables: Mapping[str, Any],
     found: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Note what is known of a host, see `describe_reading`; of one whose answers cannot be read, that it is silent.
+    """Note what is known of a host, as `read_host` reads it, with its policy.
 
-    A host that was taken over may answer anything, and must not end the run for all others.
-    """
-    try:
-        noted = describe_reading(name, answer, lease_view, traces, is_marked, agent, policy, variables, found)
-        host = read_host(noted)
-        is_at_work_on(host.agent or {}, "")
-        if not isinstance(host.vm_name, str | None):
-            raise TypeError("vm_name is no text")
-    except UNREADABLE as error:
-        return note_unreadable(name, error, policy, variables)
-    return noted
-
-
-def note_unreadable(
-    name: str, error: Exception, policy: Mapping[str, Any], variables: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Note that a host's answers cannot be read."""
-    refused = "its answers cannot be read: %s. Find out who changed this host" % plain(str(error))[:200]
-    return dict(describe_reading(name, {}, {}, (), False, {}, policy, variables), refused=refused)
-
-
-def describe_reading(
-    name: str,
-    answer: Mapping[str, Any],
-    lease_view: Mapping[str, Any],
-    traces: Sequence[str],
-    is_marked: bool,
-    agent: Mapping[str, Any],
-    policy: Mapping[str, Any],
-    variables: Mapping[str, Any],
-    found: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Return a host as `read_host` reads it, with its policy.
+    A host that was taken over may answer anything, and must not end the run for all others: see `note_unreadable`.
 
     :param answer: what scheduled_events_info returned, or any failure
     :param lease_view: who wants the host out, from `lease_view`; empty if that is not known
@@ -114,6 +82,7 @@ def describe_reading(
     :param variables: `group`, `services`, `before_tasks` and `after_batch_tasks`, and those of
         load_balancer_removal without that prefix; None if not given
     :param found: what rotation_claim_info returned
+    :raises UNREADABLE: if something of it is not as it ought to be
     """
     variables = {**variables, **{one: typed(variables.get(one), "list") for one in _LISTS}}
     needs_restore = bool(lease_view.get("needs_restore"))
@@ -134,7 +103,7 @@ def describe_reading(
     has_probe = bool(variables.get("health_probe_url")) and "health_probe" in removal["methods"]
     is_away = boolean(variables.get("machine_is_away") or False, strict=False)
     is_drained = by_others or bool(out_by_agent) or (is_marked and not needs_restore and agent.get("in_rotation", True))
-    return {
+    noted = {
         "name": name,
         "vm_name": answer.get("vm_name"),
         "events": events,
@@ -177,6 +146,19 @@ def describe_reading(
         else {},
         **_seconds(variables, removal),
     }
+    host = read_host(noted)
+    is_at_work_on(host.agent or {}, "")
+    if not isinstance(host.vm_name, str | None):
+        raise TypeError("vm_name is no text")
+    return noted
+
+
+def note_unreadable(
+    name: str, error: Exception, policy: Mapping[str, Any], variables: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Note that a host's answers cannot be read."""
+    refused = "its answers cannot be read: %s. Find out who changed this host" % plain(str(error))[:200]
+    return dict(note_host(name, {}, {}, (), False, {}, policy, variables), refused=refused)
 
 
 def _unknown_units(found: Mapping[str, Any]) -> list[str]:

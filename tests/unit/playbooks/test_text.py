@@ -22,7 +22,7 @@ CONVERTS = {
     "int": r"(\| *(int|float)\b|typed\('int')",
     "float": r"(\| *(int|float)\b|typed\('float')",
 }
-# What reads these converts them: `read_policy`, `describe_reading`, rehearsals, or a module.
+# What reads these converts them: `read_policy`, `note_host`, rehearsals, or a module.
 IN_PYTHON = re.compile(
     r"handle_events_|load_balancer_removal_(methods|ports|connections_timeout|health_probe_(interval|threshold|margin)"
     r"|haproxy_(backends|hosts)|azure_pools|gateway_pools)\b.*default\(none\)"

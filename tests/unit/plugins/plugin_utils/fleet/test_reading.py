@@ -17,12 +17,12 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers, of_host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt, Host, PlanError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import note_asked
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import (
     REMOVAL,
     check_alike,
-    describe_reading,
     is_off,
     note_host,
     read_host,
@@ -34,6 +34,7 @@ from .conftest import NOW, event
 ROLES = Path(__file__).resolve().parents[5] / "roles"
 POOL = "/subscriptions/1/resourceGroups/Shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web"
 OTHER = POOL.replace("/web", "/api")
+LEASE = {"owner": "handle_events", "breaks": False}
 GATEWAY_POOL = POOL.replace("loadBalancers", "applicationGateways")
 
 
@@ -41,7 +42,7 @@ def reading(**given: Any) -> dict[str, Any]:
     """A host that has answered, and these things of it."""
     answer = {"vm_name": "web_1", "events": []}
     nothing = {"lease_view": {}, "traces": [], "is_marked": False, "agent": {}, "policy": {}, "variables": {}}
-    return describe_reading("web-1", **{"answer": answer, **nothing, **given})
+    return note_host("web-1", **{"answer": answer, **nothing, **given})
 
 
 def test_given_no_variables_then_the_defaults_of_the_roles_are_used() -> None:
@@ -213,7 +214,7 @@ def test_given_a_host_whose_clock_is_no_time_when_noted_then_it_counts_as_silent
     answer = {"vm_name": "vm_0", "events": []}
     found = {"asked_at": 1.0, "answered_at": 2.0, "now": said, "claims": {}}
 
-    noted = note_host("web1", answer, {}, (), False, {}, {}, {}, found)
+    noted = note_asked("web1", {"answer": answer, "found": found, "lease": LEASE}, {})
 
     assert (noted["vm_name"], noted["clock"]) == (None, {})
     assert noted["refused"].startswith("its answers cannot be read")
@@ -257,7 +258,7 @@ def test_given_services_when_noted_then_all_of_them_may_take_their_time() -> Non
     assert noted["step_seconds"] == 35 + 300 + 210
 
 
-EVENT = {"event_id": "A", "event_type": "Reboot"}
+EVENT = event_as_dict(event(event_id="A"), "vm_0", datetime.fromtimestamp(NOW, UTC))
 
 
 @pytest.mark.parametrize(
@@ -331,11 +332,15 @@ GARBAGE: list[Any] = ["text", 7, ["x"], [{"event_id": 5}], {"a": 1}, [[]], [None
 def test_given_a_host_that_answers_garbage_then_it_is_noted_so_that_a_plan_for_all_can_be_made(
     where: str, garbage: Any
 ) -> None:
-    answer = {"vm_name": "web_1", "events": []} | ({where: garbage} if where in ("events", "vm_name") else {})
-    lease_view = {where: garbage} if where in ("tried", "seen", "approving") else {}
-    agent: Any = {"events": garbage} if where == "agent" else {}
+    asked: dict[str, Any] = {
+        "answer": {"vm_name": "web_1", "events": []} | ({where: garbage} if where in ("events", "vm_name") else {}),
+        "found": {"claims": {"handle_events": {"since": 0, where: garbage}}, "now": 0, "tried": {}, where: garbage},
+        "lease": LEASE,
+        "agent": {"events": garbage} if where == "agent" else {},
+        "variables": {"group": "web"},
+    }
 
-    noted = note_host("web-1", answer, lease_view, (), False, agent, {}, {"group": "web"})
+    noted = note_asked("web-1", asked, {})
 
     hosts = [read_host(noted), read_host(reading(answer={"vm_name": "web_2", "events": []}))]
     plan = make_plan(hosts, Policy(), 0.0)
