@@ -41,10 +41,12 @@ def describe_status(
             "%s: next: correct that, then %s" % (name, _command("status", inventory, status_hosts=name)),
         ]
     try:
-        return _describe(name, found, agent, traces, answer, inventory)
+        return _describe(name, of_this_vm(found, answer or {}), agent, traces, answer, inventory)
+    except Shared as error:
+        why = plain(str(error))
     except UNREADABLE as error:
-        why = plain(str(error))[:200]
-        return ["%s: nothing is known: its answer cannot be read: %s. Find out who changed this host" % (name, why)]
+        why = "its answer cannot be read: %s. Find out who changed this host" % plain(str(error))[:200]
+    return ["%s: nothing is known: %s" % (name, why)]
 
 
 def _describe(
@@ -55,10 +57,6 @@ def _describe(
     answer: Mapping[str, Any] | None,
     inventory: Sequence[str],
 ) -> list[str]:
-    try:
-        found = of_this_vm(found, answer or {})
-    except Shared as error:
-        return ["%s: nothing is known: %s" % (name, plain(str(error)))]
     if found.get("unmanaged"):
         return ["%s: %s" % (name, plain(str(found["unmanaged"])))]
     view = lease_view(found)
