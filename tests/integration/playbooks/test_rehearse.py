@@ -68,7 +68,7 @@ def test_given_a_host_without_a_handler_when_rehearsed_then_nothing_is_announced
 
     assert status == 2, run.output
     assert fleet.azure.status()["events"] == []
-    assert "nobody asks the simulator for the events of vm_1: is a handler running there" in report["failures"][0]
+    assert "nobody asks the simulator for the events of host1: is a handler running there" in report["failures"][0]
 
 
 def test_given_another_handler_when_rehearsed_then_its_approval_is_judged(fleet: Fleet) -> None:
