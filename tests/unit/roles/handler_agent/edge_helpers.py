@@ -103,6 +103,20 @@ class HttpServer:
         self._server.server_close()
 
 
+class Receiver(HttpServer):
+    """A server of webhooks that notes what it receives, and answers what is set."""
+
+    def __init__(self, context: Any = None) -> None:
+        self.heard: List[Heard] = []
+        self.answers: List[Tuple[int, Dict[str, str], bytes]] = []
+        super().__init__(self._answer, context=context)
+        self.url += "/hook"
+
+    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
+        self.heard.append(heard)
+        return self.answers.pop(0) if self.answers else (202, {}, b"")
+
+
 EVENTS = "/metadata/scheduledevents"
 COMPUTE = "/metadata/instance/compute"
 

@@ -544,27 +544,18 @@ def test_given_connections_when_the_last_one_ends_then_the_wait_does(start: Star
     assert outcome[:2] == (True, "")
 
 
-def test_given_connections_that_stay_when_the_time_is_over_then_the_wait_has_succeeded_and_says_so(
-    start: Start, counted: Dict[str, Any]
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_given_connections_that_stay_when_the_time_is_over_then_the_wait_has_succeeded_unless_it_was_cut_short(
+    start: Start, counted: Dict[str, Any], is_cut: bool
 ) -> None:
     clock = Clock()
-    running = start(WAIT, clock=clock)
-    clock.advance(60.0)
+    running = start(WAIT, clock=clock, seconds=20.0 if is_cut else 60.0, is_cut=is_cut)
+    clock.advance(20.0 if is_cut else 60.0)
     outcome = at_once(running)
     assert counted["asked"] == 1
-    assert (outcome.succeeded, outcome.output) == (True, "2 connections were left")
-
-
-def test_given_connections_that_stay_when_the_deadline_cuts_the_wait_short_then_it_is_no_success(
-    start: Start, counted: Dict[str, Any]
-) -> None:
-    clock = Clock()
-    running = start(WAIT, clock=clock, seconds=20.0, is_cut=True)
-    clock.advance(20.0)
-    outcome = at_once(running)
-    assert counted["asked"] == 1
-    assert (outcome.succeeded, outcome.cut_off) == (False, True)
-    assert outcome.reason == CUT_OFF + " with 2 connections left"
+    assert (outcome.succeeded, outcome.cut_off) == (not is_cut, is_cut)
+    assert outcome.reason == (CUT_OFF + " with 2 connections left" if is_cut else "")
+    assert is_cut or outcome.output == "2 connections were left"
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), ValueError("no such form")])

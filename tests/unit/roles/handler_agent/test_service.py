@@ -12,10 +12,10 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Generator, List, Optional
 
 import pytest
-from edge_helpers import Heard, HttpServer
+from edge_helpers import Receiver
 from foghorn_agent import service as module
 from foghorn_agent.platform import program as own_program
 from real_agent import RealAgent, wait_for
@@ -28,18 +28,6 @@ from azure_simulator.testing import Simulator
 
 FLEET = {"vms": [{"name": "web_0", "address": "127.0.0.1"}, {"name": "web_1", "address": "127.0.0.2"}]}
 LIFE = {"notice": 60, "impact": 0.5, "linger": 4}
-
-
-class Receiver(HttpServer):
-    """Receives webhooks."""
-
-    def __init__(self) -> None:
-        self.heard: List[Any] = []
-        super().__init__(self._answer)
-
-    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
-        self.heard.append((heard.headers["content-type"], json.loads(heard.body.decode("utf-8"))))
-        return 204, {}, b""
 
 
 @pytest.fixture
@@ -196,8 +184,9 @@ def test_given_webhooks_when_an_event_is_handled_then_they_receive_each_stage_th
     azure.event("Reboot", "web_0", **LIFE)
     wait_for(is_restored(agent), [agent])
     wait_for(lambda: len(receiver.heard) >= 13, [agent])
-    wrapped = [content for kind, content in receiver.heard if kind == "application/json"]
-    plain = [content for kind, content in receiver.heard if kind.startswith("application/cloudevents+json")]
+    heard = [(one.headers["content-type"], json.loads(one.body.decode("utf-8"))) for one in receiver.heard]
+    wrapped = [content for kind, content in heard if kind == "application/json"]
+    plain = [content for kind, content in heard if kind.startswith("application/cloudevents+json")]
     assert [content["extra_vars"]["event"]["data"]["state"] for content in wrapped] == ["begun"]
     assert plain[-1]["source"] == "/foghorn-agent/web_0"
     kinds = [content["data"]["kind"] for content in plain]

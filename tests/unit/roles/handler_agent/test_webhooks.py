@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
 import pytest
-from edge_helpers import AGENT, PATIENCE, Clock, Heard, HttpServer, wait_until
+from edge_helpers import AGENT, PATIENCE, Clock, Receiver, wait_until
 from foghorn_agent.http.bodies import FIELDS, fields_of, fill, problems_with
 from foghorn_agent.http.delivery import deliver, read_secret, require_secrecy, split_url
 from foghorn_agent.http.webhooks import (
@@ -43,20 +43,6 @@ SENDER = [
     "-c",
     "import sys; sys.path[:0] = %r; from foghorn_agent.http.delivery import send; send(sys.stdin, sys.stdout)" % PATHS,
 ]
-
-
-class Receiver(HttpServer):
-    """A server that notes what it receives, and answers what is set."""
-
-    def __init__(self, context: Optional[ssl.SSLContext] = None) -> None:
-        self.heard: List[Heard] = []
-        self.answers: List[Tuple[int, Dict[str, str], bytes]] = []
-        super().__init__(self._answer, context=context)
-        self.url += "/hook"
-
-    def _answer(self, heard: Heard) -> Tuple[int, Dict[str, str], bytes]:
-        self.heard.append(heard)
-        return self.answers.pop(0) if self.answers else (202, {}, b"")
 
 
 class Tunnel:
