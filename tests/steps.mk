@@ -12,9 +12,9 @@ INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__py
 # The oldest and the newest ansible-core that are supported, and the Pythons of VMs.
 VERSIONS := sanity-oldest sanity-newest unit-oldest-agent unit-oldest-python integration-newest
 QUICK := unit-agent integration-handle-events unit-agent-lives unit-plugins integration-readme unit-rest mypy reuse managed-node-code ruff
-LONG := integration-playbooks integration-handle-events unit-agent windows wine ansible-lint $(VERSIONS) unit-agent-lives \
-  integration-control-plane integration-demo integration-fleets integration-modules integration-arm
-STEPS := $(LONG) $(filter-out $(LONG),$(UNIT) $(INTEGRATION) $(LINT))
+LONG := wine sanity-newest integration-playbooks windows unit-oldest-agent unit-plugins unit-agent unit-rest integration-demo \
+  integration-modules sanity-oldest ansible-lint integration-control-plane unit-agent-lives integration-readme integration-arm
+STEPS := $(LONG) $(filter-out $(LONG),$(UNIT) $(INTEGRATION) $(VERSIONS) $(LINT))
 
 # Under tools/side_by_side.sh, each command of a step says how long it took.
 SHELL := bash
