@@ -55,6 +55,7 @@ _LOOK_AFTER_WEBHOOKS = 0.5  # seconds
 _LOOK_AFTER_CLIENTS = 1.0  # seconds
 _LOOK_AFTER_CONFIG = 1.0  # seconds, while the one that is there cannot be used
 _PAUSE_AFTER_ERROR = 0.2  # seconds
+_MOST_FAILED_SELECTS = 10
 _CONTROL_AGAIN = 1.0  # seconds
 _SAY_AGAIN = 60.0  # seconds until the same error is logged again
 
@@ -170,6 +171,7 @@ class Service:
         self._opened.callback(self._selector.close)
         self._selector.register(self._signals, selectors.EVENT_READ)
         self._watched = -1
+        self._failed_selects = 0
         self._endpoint_problem: Optional[str] = None
         self._last_error = ("", 0.0)
         """What it was, and when it may be said again."""
@@ -342,7 +344,7 @@ class Service:
         if len(self._webhooks):
             for report in self._webhooks.poll():
                 self._note_webhook(report)
-        for key, mask in self._selector.select(self._longest_sleep(seconds)):
+        for key, mask in self._select(self._longest_sleep(seconds)):
             if key.data == self._endpoint.handle:
                 self._endpoint.handle(key, mask)
             elif self._control is not None and key.data == self._control.handle:
@@ -352,6 +354,21 @@ class Service:
                     self._note_error(error)
             elif key.fileobj is self._signals:
                 self._signals.empty()
+
+    def _select(self, seconds: float) -> "List[Tuple[selectors.SelectorKey, int]]":
+        """Wait for what can be read or written. Where Windows has lost a socket, it fails: a step goes on to its end
+        then, and an idle agent ends, to begin anew.
+        """
+        try:
+            ready = self._selector.select(seconds)
+        except OSError as error:
+            self._failed_selects += 1
+            if self._failed_selects >= _MOST_FAILED_SELECTS and self.agent.is_idle():
+                raise
+            self._note_error(error)
+            return []
+        self._failed_selects = 0
+        return ready
 
     def _look_at_config(self) -> None:
         if self._file is None:

@@ -559,6 +559,30 @@ def test_given_an_unexpected_error_in_an_iteration_then_it_is_counted_and_the_lo
     assert one.agent.respond("/readyz")[0] == 200
 
 
+def test_given_a_socket_that_the_system_has_lost_when_waited_for_then_a_step_goes_on_and_an_idle_agent_ends(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, said = service()
+
+    def select(_seconds: float) -> Any:
+        raise OSError("not a socket")
+
+    def take_turns() -> None:
+        for _turn in range(12):
+            one._turn()
+
+    monkeypatch.setattr("foghorn_agent.service._PAUSE_AFTER_ERROR", 0)
+    monkeypatch.setattr(one._selector, "select", select)
+    with monkeypatch.context() as patched:
+        patched.setattr(one.agent, "is_idle", lambda: False)
+        take_turns()
+    assert [message for priority, message in said if priority == levels.ERROR] == [
+        "unexpected error in the agent's loop: OSError: not a socket"
+    ]
+    with pytest.raises(OSError, match="not a socket"):
+        take_turns()
+
+
 def test_given_a_secret_that_cannot_be_used_when_it_begins_then_it_says_so_and_runs(
     service: Any, tmp_path: Path
 ) -> None:
