@@ -165,7 +165,8 @@ notes:
   - Servers that track this one follow it.
   - A machine may have other names in other backends. Without O(backend), the module warns if the machine stays in
     rotation under another name at the same address.
-  - Tested with HAProxy 2.6. The module reads tables by column names, which are those of versions 1.8 to 3.0.
+  - Tested with HAProxy 2.6; by hand with 2.0, 2.2, 2.4, 2.8, 3.0, 3.2 and 3.4. The module reads tables by column
+    names, which are those of versions 1.8 to 3.4.
   - Before 2.5, HAProxy may run several processes (C(nbproc)), each with its own state. If they share a socket, the
     module fails, because a command would reach only one of them.
 seealso:
@@ -324,7 +325,7 @@ reloads:
   type: int
   sample: 0
 set_again:
-  description: How often the state was lost during the wait and set again.
+  description: How often the state was lost and set again.
   returned: when HAProxy has the server
   type: int
   sample: 0

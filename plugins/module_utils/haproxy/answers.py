@@ -8,11 +8,13 @@ Source: HAProxy's management guide, "show servers state", "show stat", "show inf
 """
 
 import csv
+import re
 from typing import Dict, List, NamedTuple, Sequence
 
 from .plan import RESOLUTION_MAINTENANCE, ServerState
 
 _SERVER = "2"  # type of a row of `show stat`
+_PROCESS = re.compile(r"(cur|old)-\d+$")  # how a master (-S) lists its workers among the servers, until HAProxy 2.4
 
 
 class AnswerError(ValueError):
@@ -49,7 +51,8 @@ def read_servers(text: str) -> List[ServerState]:
     if not lines or not lines[0].startswith("# "):
         raise AnswerError("there is no line with the names of columns")
     names = lines[0][2:].split()
-    return [_server(_row(names, line.split(), _SERVER_COLUMNS)) for line in lines[1:] if line]
+    servers = [_server(_row(names, line.split(), _SERVER_COLUMNS)) for line in lines[1:] if line]
+    return [found for found in servers if not (found.backend == "MASTER" and _PROCESS.match(found.server))]
 
 
 _SERVER_COLUMNS = ("be_id", "be_name", "srv_id", "srv_name", "srv_op_state", "srv_admin_state", "srv_uweight")

@@ -413,9 +413,12 @@ class _Work:
 
     def _settle(self) -> None:
         """Set what is not as it should be, and make sure that it stays."""
-        for _round in range(_ROUNDS):
+        for attempt in range(_ROUNDS):
             if not self._set():
                 return
+            if attempt:
+                self._set_again += 1
+                self._explain(self._last)
             self._refresh()
         if self._set():
             raise Refused(

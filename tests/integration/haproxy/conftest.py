@@ -57,15 +57,15 @@ defaults
     timeout server 600s
     timeout queue 60s
 
-frontend web
+frontend web_in
     bind 127.0.0.1:{web_port}
     default_backend web
 
-frontend api
+frontend api_in
     bind 127.0.0.1:{api_port}
     default_backend api
 
-frontend spare
+frontend spare_in
     bind 127.0.0.1:{spare_port}
     default_backend second
 

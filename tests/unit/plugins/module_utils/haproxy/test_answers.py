@@ -107,6 +107,21 @@ def test_given_no_servers_when_they_are_read_then_there_are_none() -> None:
     assert read_servers("1\n# %s\n\n" % STATE_COLUMNS["2.6"]) == []
 
 
+def test_given_workers_of_a_master_when_servers_are_read_then_they_are_not_among_them() -> None:
+    # Taken down from HAProxy 2.0.0.
+    text = (
+        "1\n"
+        "# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight"
+        " srv_time_since_last_change srv_check_status srv_check_result srv_check_health srv_check_state srv_agent_state"
+        " bk_f_forced_id srv_f_forced_id srv_fqdn srv_port srvrecord\n"
+        "2 web 1 web_0 127.0.0.1 2 0 1 1 1 1 0 2 0 0 0 0 - 80 -\n"
+        "3 MASTER 1 old-23840 - 2 0 0 0 1 1 0 0 0 0 0 0 - 0 -\n"
+        "3 MASTER 2 cur-1 - 2 0 0 0 1 1 0 0 0 0 0 0 - 0 -\n\n"
+    )
+
+    assert [server.server for server in read_servers(text)] == ["web_0"]
+
+
 def test_given_rows_of_frontends_and_backends_when_sessions_are_read_then_only_servers_are_counted() -> None:
     rows = ["f,FRONTEND,,9,0", "web,BACKEND,0,9,1", "web,web_0,0,4,2"]
 

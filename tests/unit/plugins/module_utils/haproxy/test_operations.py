@@ -597,6 +597,22 @@ class TestWaiting:
 
         assert (outcome.set_again, states(haproxy)) == (1, [(8, 100), (8, 50)])
 
+    def test_given_a_reload_just_after_it_was_drained_when_it_is_set_again_then_that_is_reported(
+        self, haproxy: ScriptedHaproxy, run: Run
+    ) -> None:
+        reloads = iter([haproxy.reload])
+
+        def reload_once(command: str) -> None:
+            if command == "show info" and haproxy.changes:
+                next(reloads, lambda: None)()
+
+        haproxy.before = reload_once
+
+        outcome = run(server="web_0", state="drain")
+
+        assert (outcome.failure, outcome.reloads, outcome.set_again) == (None, 1, 1)
+        assert "was reloaded or restarted, and lost it" in outcome.warnings[0]
+
     def test_given_sessions_in_a_replaced_process_when_the_master_lists_them_then_it_waits_for_them(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
     ) -> None:
