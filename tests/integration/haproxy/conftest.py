@@ -254,9 +254,9 @@ class Haproxy:
             return b"".join(parts).decode()
 
     def admin_states(self) -> dict[str, int]:
-        """The bits of each server."""
+        """The bits of each server. Until 2.4, HAProxy lists its own processes as well."""
         rows = [line.split() for line in self.ask("show servers state").splitlines()[2:] if line]
-        return {f"{row[1]}/{row[3]}": int(row[6]) for row in rows}
+        return {f"{row[1]}/{row[3]}": int(row[6]) for row in rows if row[1] != "MASTER"}
 
     def reload(self) -> None:
         """Have the master start another worker, and wait until that answers."""
