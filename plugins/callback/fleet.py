@@ -240,8 +240,9 @@ def _harmless(value: Any) -> Any:
 
 
 def _messages(content: Mapping[str, Any]) -> Iterator[str]:
-    # Without a message, the task shows a variable.
-    message = content.get("msg", [one for name, one in content.items() if name not in _NO_VARIABLES])
+    # Without a message, the task shows a variable. ansible-core calls what is its own _ansible_….
+    shown = [name for name in content if name not in _NO_VARIABLES and not name.startswith("_ansible_")]
+    message = content.get("msg", [content[name] for name in shown])
     if isinstance(message, (list, tuple)):
         yield from map(str, message)
     elif message:

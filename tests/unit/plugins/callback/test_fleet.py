@@ -123,7 +123,14 @@ def test_given_a_message_a_change_or_a_warning_of_a_task_when_shown_then_it_has_
 
     assert shown("ansible.builtin.debug", msg="hello") == ["web1: hello"]
     assert shown("debug", msg=["one", "two"]) == ["one", "two"]
-    noise = {"changed": False, "failed": False, "invocation": {}, "stderr": "x", "module_stdout": "y"}
+    noise = {
+        "_ansible_verbose_always": True,
+        "changed": False,
+        "failed": False,
+        "invocation": {},
+        "stderr": "x",
+        "module_stdout": "y",
+    }
     assert shown("debug", port=80, **noise) == ["web1: 80"]
     assert shown("command", changed=True, warnings=["careful"]) == ["web1: changed: Do it", "careful"]
     assert shown("command", msg="hello") == []
