@@ -18,6 +18,8 @@ PLAYBOOKS = Path(__file__).parents[3] / "playbooks"
 OTHERS = {"prepare_for_updates", "rehearse", "rehearse_end"}
 # One has no variables of its own; those of the other are a role's, which checks them.
 WITHOUT_VARIABLES = {"rehearse_end", "terminate_notifications"}
+# Only with hosts that somebody has named.
+NAMED = ("drain", "restore", "redeploy_early", "handle_os_upgrades", "rehearse", "rehearse_end", "trial")
 WITH_HOSTS = sorted(path.stem for path in PLAYBOOKS.glob("*.yml") if f"{path.stem}_hosts" in path.read_text())
 
 
@@ -87,3 +89,42 @@ def test_given_patterns_in_any_form_then_their_hosts_are_meant() -> None:
     listed = dict(zip(PATTERNS, json.loads(output), strict=True))
 
     assert listed == {name: hosts for name, (_given, hosts) in PATTERNS.items()}
+
+
+def test_given_a_playbook_whose_hosts_must_be_named_when_the_name_is_empty_then_a_check_stops_it() -> None:
+    """From the inventory, where the play takes all hosts, and with --extra-vars, where it would take none."""
+    named = {name: f"{name.removesuffix('_end')}_hosts" for name in NAMED}
+    plays = {name: yaml.safe_load((PLAYBOOKS / f"{name}.yml").read_text())[0] for name in named}
+    texts = {}
+    for name, play in plays.items():
+        asserted = [
+            task["ansible.builtin.assert"]["that"] for task in play["tasks"] if "ansible.builtin.assert" in task
+        ]
+        condition = asserted[0] if isinstance(asserted[0], str) else asserted[0][0]
+        texts[name] = {"hosts": play["hosts"], "is_named": f"{{{{ {condition} }}}}"}
+    program = f"""if True:
+        import json
+        from ansible.parsing.dataloader import DataLoader
+        from ansible.plugins.loader import init_plugin_loader
+        from ansible.template import Templar
+        init_plugin_loader()
+        try:
+            from ansible.template import trust_as_template
+        except ImportError:
+            trust_as_template = str
+        found = []
+        for name, texts in {texts!r}.items():
+            for value in ("", None, [], "web1", ["web1"]):
+                variables = {{"groups": {{"all": ["web1"]}}, {named!r}[name]: value}}
+                templar = Templar(DataLoader(), variables)
+                read = {{key: templar.template(trust_as_template(text)) for key, text in texts.items()}}
+                found.append((name, value, bool(read["hosts"]), read["is_named"]))
+        print(json.dumps(found))
+    """
+    output = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    assert [
+        (name, value)
+        for name, value, has_hosts, is_named in json.loads(output)
+        if (has_hosts, is_named) != (True, bool(value))
+    ] == []
