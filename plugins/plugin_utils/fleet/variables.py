@@ -155,6 +155,9 @@ def _mistakes_of(
         is_empty = isinstance(value, str) and not value.strip()
         # A survey hands over an empty text where nothing was answered.
         if value is None or (is_empty and name in own):
+            # That of a role, unlike those of playbooks, would be lost for a null.
+            if "default" in specs[name]:
+                told.append("%s: it is null, which is no value: give one, or omit it for the default" % name)
             continue
         kind = specs[name].get("type")
         try:

@@ -76,6 +76,9 @@ def test_given_answers_of_a_survey_then_text_is_as_good_as_numbers_and_empty_one
         handle_events_poll_interval=" ",
         load_balancer_removal_connections_timeout="120",
         load_balancer_removal_haproxy_shutdown_sessions="true",
+        # Null is the same, also in a role, where that has no default.
+        handle_events_report_file=None,
+        load_balancer_removal_deadline=None,
     )
 
     assert mistakes([answers], OWN) == []
@@ -117,6 +120,8 @@ def test_given_a_name_that_is_like_no_other_then_it_is_reported_alone() -> None:
         ({"load_balancer_removal_methods": ["haproxi"]}, ["load_balancer_removal_methods", "haproxi"]),
         ({"load_balancer_removal_connections_timeout": ""}, ["load_balancer_removal_connections_timeout"]),
         ({"load_balancer_removal_ports": ["https"]}, ["load_balancer_removal_ports", "https"]),
+        # As a list without entries in YAML: the default of the role does not hold then.
+        ({"load_balancer_removal_methods": None}, ["load_balancer_removal_methods: it is null"]),
     ],
 )
 def test_given_an_invalid_value_then_its_variable_is_named(variables: dict[str, Any], words: list[str]) -> None:
