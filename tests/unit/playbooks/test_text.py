@@ -108,3 +108,23 @@ def test_given_an_option_that_is_no_text_then_it_is_converted_wherever_it_is_rea
             if kind and not is_argument and not re.search(CONVERTS[kind], text[match.start() :]):
                 raw.append(f"{path.relative_to(ROOT)}: {match[0]} ({kind}): {' '.join(text.split())}")
     assert raw == []
+
+
+# Of a playbook's own variables, an empty value passes the check, and counts as not given.
+OWN = {
+    name
+    for path in [*ROOT.glob("playbooks/*.yml"), *ROOT.glob("playbooks/vars/*.yml")]
+    for name, _spec in arguments_in(yaml.safe_load(path.read_text()))
+}
+DEFAULT = re.compile(r"(?<![\w'.])([a-z]\w+) \| default\(((?:[^()]|\([^()]*\))*)\)( \| \w+| not in \['', none\])?")
+
+
+def test_given_an_empty_value_for_a_variable_of_a_playbook_then_its_default_holds_wherever_it_is_read() -> None:
+    given = []
+    for path, text in expressions():
+        for name, value, then in DEFAULT.findall(" ".join(text.split())):
+            # None, in Python, and false are as good as the default. A prefix may be empty.
+            is_default = value.endswith(", true") or value == "none" or (value, then) == ("false", " | bool")
+            if name in OWN - {"controller_setup_name_prefix"} and not is_default and " not in " not in then:
+                given.append(f"{path.relative_to(ROOT)}: {name} | default({value}){then}")
+    assert given == []
