@@ -70,14 +70,16 @@ class HostVariables:
         """The names of its facts."""
         self.refused = describe_forgery(forged(self.facts))
         """Why the operator's variables cannot be told from its own, in words; empty if they can."""
+        self.is_off = False
+        """Whether it is off on purpose: its templates may lack what the inventory knows of running machines alone."""
 
     def raw(self, name: str) -> Any:
         """A variable as it is: what a task has registered is text of the host, and no template whatever is in it."""
         return self._raw.get(name)
 
     def get(self, name: str) -> Any:
-        """The value that the operator has given to a variable; None if there is none."""
-        value = None if self.refused else self._raw.get(name)
+        """The value that the operator has given to a variable; None if there is none, or if it does not matter."""
+        value = None if self.refused or self.is_off else self._raw.get(name)
         if value is None:
             return None
         text = json.dumps(value, default=str)
@@ -94,6 +96,7 @@ class HostVariables:
 
 def answer_of(host: HostVariables) -> dict[str, Any]:
     """What `note_asked` takes: what ask.yml has registered of a host, and what its variables say."""
+    host.is_off = is_off({name: host.get(of) for name, of in _SAID_OF_POWER.items()})
     found = _mapping(host.raw("__handle_events_found"))
     scheduled = found.get("scheduled") or {}
     demand = host.raw("__handle_events_demand")
@@ -118,7 +121,7 @@ def answer_of(host: HostVariables) -> dict[str, Any]:
         "demand": host.get("__handle_events_demanded") or {},
         "variables": {
             **variables,
-            "is_off": is_off({name: host.get(of) for name, of in _SAID_OF_POWER.items()}),
+            "is_off": host.is_off,
             "azure_vm_id": host.get("load_balancer_removal_azure_vm_id") or host.get("id"),
             "commands_say": _commands_say(host),
         },

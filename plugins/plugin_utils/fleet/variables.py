@@ -26,6 +26,7 @@ from .claims import describe_run
 from .groups import read_minimum
 from .own_tasks import why_no_tasks
 from .policy import PREFIX, PolicyError, read_policy
+from .reading import is_off
 
 ROLES = ("load_balancer_removal", "graceful_shutdown")
 
@@ -83,8 +84,10 @@ def check_variables(
         found.append(
             _NOT_BY_INVENTORY % (arguments["chosen_by"], of_play[arguments["chosen_by"]], arguments["strangers"][0])
         )
+    hosts = [of_play if name == own else hostvars[name] for name in arguments["hosts"]]
     found += mistakes(
-        [of_play if name == own else hostvars[name] for name in arguments["hosts"]],
+        # A run leaves alone what is off. Its templates may lack what the inventory knows of running machines alone.
+        [variables for variables in hosts if not (arguments["playbook"] and _is_off(variables))],
         arguments["arguments"],
         tuple(arguments["prefixes"]),
         tuple(arguments["roles"]),
@@ -95,6 +98,14 @@ def check_variables(
     if found:
         return {"failed": True, "msg": as_plain(found)}
     return {"run": describe_run(arguments["playbook"], arguments["job"])} if arguments["playbook"] else {}
+
+
+def _is_off(variables: Mapping[str, Any]) -> bool:
+    try:
+        said = {"is_off": variables.get(PREFIX + "is_off"), "powerstate": variables.get("powerstate")}
+    except AnsibleError:
+        return False
+    return is_off(said)
 
 
 def mistakes(

@@ -52,6 +52,14 @@ def test_given_no_variables_then_the_defaults_hold_and_the_host_is_known() -> No
     assert (reading["failure"], reading["vm_name"], reading["methods"]) == ("", "vm_0", ["health_probe"])
 
 
+def test_given_a_host_that_is_off_then_no_variable_is_read_whose_template_may_lack_its_address() -> None:
+    said = answer({}, powerstate="deallocated", graceful_shutdown_services=["nginx"])
+    reading = note_asked("web1", said, RUN)
+
+    assert said["variables"]["services"] is None
+    assert reading["is_off"] is True
+
+
 def test_given_text_of_a_host_that_looks_like_a_template_then_it_is_none() -> None:
     hostile = {"msg": "{{ lookup('pipe', 'id') }}"}
 

@@ -394,10 +394,21 @@ class TestTheRun:
     def test_given_no_playbook_then_no_run_begins(self) -> None:
         assert check() == {}
 
+    def test_given_a_host_that_is_off_then_no_mistake_in_its_variables_fails_a_run_that_leaves_it_alone(self) -> None:
+        without_address = host("web2", powerstate="deallocated", load_balancer_removal_addresses=[""])
+        running = {**without_address, "powerstate": "running"}
+        unknown = Templates(["handle_events_is_off"])
 
-def check(**given: Any) -> dict[str, Any]:
-    """Check the variables of one host, of which there are none."""
+        assert "failed" not in check(without_address, playbook="handle_events")
+        assert "failed" in check(without_address)
+        for other in (running, unknown):
+            assert "failed" in check(other, playbook="handle_events", arguments=OWN, prefixes=["handle_events_"])
+
+
+def check(other: Mapping[str, Any] | None = None, **given: Any) -> dict[str, Any]:
+    """Check the variables of a host that has none, and of another."""
     one = {"inventory_hostname": "web1", "ansible_version": {"full": __version__}, "groups": {"all": ["web1"]}}
     specs: Any = ARGUMENTS
-    arguments = {name: spec.get("default") for name, spec in specs.items()} | {"hosts": ["web1"]} | given
-    return check_variables(arguments, {"web1": one}, one)
+    hosts = {"web1": one} | ({} if other is None else {"web2": other})
+    arguments = {name: spec.get("default") for name, spec in specs.items()} | {"hosts": [*hosts]} | given
+    return check_variables({**arguments, "roles": ["load_balancer_removal"]}, hosts, one)
