@@ -11,10 +11,12 @@ from typing import Any, Dict, List, Optional
 import pytest
 from foghorn_agent.config import parse_config
 from foghorn_agent.decide.doubts import describe_source_vm, doubt_about_name, doubt_about_policies, doubt_about_records
-from foghorn_agent.decide.state import State, replay, summarise
+from foghorn_agent.decide.state import State, apply, replay, summarise
 from foghorn_agent.io.clock import Clocks, Steps
 from foghorn_agent.io.imds_session import Poll
+from foghorn_core.scheduled_events.document import event_as_azure
 from foghorn_core.scheduled_events.errors import Refused
+from foghorn_core.scheduled_events.event import Event
 from rehearsal import DEALLOCATED, POLICY, QUORUM, UNHARMED, UNIT_POLICY, Life, Rehearsal, fleet_of, tick_all
 
 UNAPPROVED = dict(UNIT_POLICY, approve="never", begin_before=604800)
@@ -152,6 +154,19 @@ def test_given_a_vm_that_is_renamed_when_its_event_is_still_listed_then_it_is_tr
     assert doubt_about_name(rehearsal.state) is None
 
 
+def test_given_a_renamed_vm_when_only_a_drain_by_hand_and_an_event_that_is_over_know_its_old_name_then_no_doubt() -> (
+    None
+):
+    state = apply(
+        replay(drained().records),
+        {"kind": "over", "event_id": "E-1", "how": "withdrawn"},
+        {"kind": "manual", "wanted": True, "at": 40.0},
+        {"kind": "identity", "vm_id": "id of web_0", "vm_name": "shop_0"},
+    )
+    assert [one.event.resources for one in state.tracked] == [("web_0",), ("web_0",)]
+    assert doubt_about_name(state) is None
+
+
 def test_given_the_disk_of_a_machine_that_was_drained_by_hand_when_a_clone_starts_then_nothing_runs_there() -> None:
     original = Rehearsal(policy=UNAPPROVED)
     original.run_until(3.0)
@@ -173,10 +188,14 @@ def test_given_the_disk_of_a_machine_that_was_drained_by_hand_when_a_clone_start
 
 
 def test_given_a_clone_of_a_machine_whose_unit_was_stopped_when_it_is_reported_then_the_unit_is_named() -> None:
-    state = replay(drained().records)
+    untouched = event_as_azure(Event("E-2", "Freeze", "Scheduled", ("web_0",)))
+    state = apply(
+        replay(drained().records),
+        {"kind": "seen", "event": untouched, "notice": None, "at": 40.0},
+        {"kind": "found", "event_id": "E-1", "stage": "shutdown", "step": "db", "unit": "db.service", "runs": False},
+    )
     told = describe_source_vm(state)
-    assert "out of rotation for Reboot E-1" in told
-    assert "it had stopped web.service" in told
+    assert "out of rotation for Reboot E-1; it had stopped web.service; none" in told
     assert describe_source_vm(State()) == "this disk belonged to another VM, of an unknown name"
     assert "for unknown work" in describe_source_vm(State(was_out=True))
 

@@ -29,9 +29,7 @@ def doubt_about_name(state: State) -> Optional[str]:
     """Tracked events that name this VM by a name that it no longer has."""
     name = state.vm_name or ""
     strange = [
-        one.event_id
-        for one in state.tracked
-        if one.over is None and not one.is_manual and not one.event.affects(name) and state.hits_me(one.event)
+        one.event_id for one in state.tracked if one.over is None and not one.is_manual and not one.event.affects(name)
     ]
     if not strange:
         return None
