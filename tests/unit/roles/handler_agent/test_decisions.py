@@ -294,6 +294,15 @@ def test_given_a_step_that_fails_when_the_plan_continues_then_the_rest_follows_a
     assert to_approve(state, RULES, {}, NOBODY) == []
 
 
+def test_given_a_step_that_has_failed_when_the_configuration_drops_its_stage_then_nothing_is_approved() -> None:
+    drained = finished(finished(advanced(taken_in(NAMED, document(event())))))
+    state = finished(drained, succeeded=False)
+    rules = parse_config({"policies": [{**POLICY, "shutdown": None}], "quorum": QUORUM}).rules
+    state = apply(state, *transitions(state, rules))
+    assert next_work(state, rules, {}) is None
+    assert to_approve(state, rules, {}, NOBODY) == []
+
+
 @pytest.mark.parametrize(
     ("left", "margin", "seconds"),
     [(900.0, 10.0, 890.0), (30.0, 2.0, 28.0), (12.0, 10.0, 6.0), (0.0, 10.0, 30.0), (-500.0, 10.0, 30.0)],

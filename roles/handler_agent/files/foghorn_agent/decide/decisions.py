@@ -323,7 +323,7 @@ def next_work(
             return Work(one.event, stage, key, step, seconds, False, one.rebooted, is_look=True)
         is_short = is_too_short(step, seconds)
         return Work(one.event, stage, key, step, seconds, seconds < step.timeout, one.rebooted, is_short=is_short)
-    if state.restore.state == BEGUN and _may_restore(state, rules, waiting):
+    if state.restore.state == BEGUN:
         key, step = _restore_left(state, rules)[0]
         latest = [one for one in state.tracked if one.took_out][-1]
         return Work(
@@ -505,7 +505,7 @@ def has_nothing_to_do(one: Tracked, plan: Plan, has_hooks: Callable[[str], bool]
     """
     return (
         plan.rests_on_hooks
-        and not (one.prepared or one.failures or one.flawed or one.halted)
+        and not (one.prepared or one.failures)
         # A hook that is added after its stage has ended does not run.
         and not any(one.progress(stage).left_of(plan.steps(stage)) and has_hooks(stage) for stage in _STAGES_BEFORE)
     )
@@ -517,7 +517,6 @@ def is_ready(one: Tracked, plan: Plan) -> bool:
         # Until the next document shows whether the event booted the machine, or the machine has to be prepared again.
         not one.rebooted
         and not one.flawed
-        and not one.halted
         # A failure that forbids the approval has flawed the plan; any other, the operator ignores.
         and (one.prepared or bool(one.failures) or plan.approve == NEVER or not plan.rests_on_hooks)
         and all(
@@ -547,9 +546,7 @@ def to_approve(
     names = [name_key(name) for name in (state.vm_name or "", *state.former_names)]
     events = []
     for one in state.tracked:
-        if one.over or not one.event.is_scheduled or one.rebooted or one.flawed or one.halted:
-            continue
-        if one.event_id in withheld:
+        if one.over or not one.event.is_scheduled or one.event_id in withheld:
             continue
         plan = plan_of(rules, one)
         if plan.approve == NEVER or not is_ready(one, plan):

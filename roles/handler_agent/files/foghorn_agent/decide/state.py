@@ -283,10 +283,6 @@ class _Draft:
         """Change what is known of every event."""
         self.tracked = {key: change(one) for key, one in self.tracked.items()}
 
-    def keep(self, is_kept: Callable[[Tracked], bool]) -> None:
-        """Forget the other events."""
-        self.tracked = {key: one for key, one in self.tracked.items() if is_kept(one)}
-
 
 def apply(state: State, *records: Mapping[str, Any]) -> State:
     """Add records to the state. One of a kind that this version does not know changes nothing."""
@@ -552,7 +548,7 @@ def _stage(draft: _Draft, record: Mapping[str, Any]) -> None:
         # The missing records are earlier ones.
         draft.trust()
         draft.found = {}
-        draft.keep(lambda one: not (one.over and one.took_out))
+        draft.tracked = {key: one for key, one in draft.tracked.items() if not one.over}
 
 
 def _found(draft: _Draft, record: Mapping[str, Any]) -> None:
