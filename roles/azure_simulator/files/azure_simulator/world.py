@@ -375,8 +375,6 @@ class World:
                 mistakes.append(f"resources[{number}]: {name!r} is not the name of a VM")
             elif self.vms[name].deleted:
                 mistakes.append(f"resources[{number}]: {name!r} is deleted")
-        if not spec.resources:
-            mistakes.append("resources: name at least one VM")
         scopes = {self.vms[name].scope.key for name in spec.resources if name in self.vms}
         if len(scopes) > 1:
             mistakes.append(

@@ -158,9 +158,6 @@ class OsUpgrades:
 
     def _look(self, scale_set: ScaleSet, rolling: Rolling, until: float) -> None:
         """Go on once the batch is healthy, or its time is over."""
-        if rolling.over:
-            rolling.running = []
-            return
         well = [m for m in rolling.running if scale_set.latest(m) and self._is_healthy(m.handle)]
         if len(well) < len(rolling.running) and self._world.now < until:
             self._world.at(self._world.now + _LOOK, lambda: self._look(scale_set, rolling, until))

@@ -146,14 +146,14 @@ class Power:
         if event is None:
             return
         operations = self._resources.operations
-        hits_nobody = change.kind == "event" and change.what == STARTED and not event.life.impact
-        if hits_nobody or (change.kind == "impact" and change.what == "end"):
+        hits_nobody = change.what == STARTED and not event.life.impact
+        if hits_nobody or change.what == "end":
             if event.event_id in self._moves:
                 self._moved(*self._moves.pop(event.event_id))
             operations.gone(event.event_id)
-        elif change.kind == "event" and change.what == COMPLETED:
+        elif change.what == COMPLETED:
             operations.gone(event.event_id)
-        elif change.kind == "event" and change.what == CANCELED:
+        elif change.what == CANCELED:
             action, machine = self._moves.pop(event.event_id, ("", None))
             if action == MAINTAIN and machine is not None and machine.window is not None:
                 machine.window.result = "MaintenanceAborted"

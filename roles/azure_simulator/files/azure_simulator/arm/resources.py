@@ -722,14 +722,14 @@ class ComputeResources:
             else:
                 rolling.failed += 1
         rolling.running = []
-        if rolling.over:
-            return
         self.go_on(rolling, lambda: self._next_batch(scale_set, rolling, operation))
         if rolling.error is not None:
             self.operations.end(operation, "Failed", rolling.error)
 
     def go_on(self, rolling: Rolling, next_batch: Callable[[], None]) -> None:
         """Begin the next batch after the pause, or end the upgrade if too many instances have failed."""
+        if rolling.over:
+            return
         allowed = rolling.policy.get("maxUnhealthyUpgradedInstancePercent", UNHEALTHY_PERCENT)
         if rolling.failed * 100 > allowed * max(1, rolling.successful + rolling.failed):
             message = (
@@ -847,11 +847,9 @@ class ComputeResources:
         """A machine is gone, or stays after all because its Terminate was withdrawn."""
         if change.event is not None and change.what == WITHDRAWN and change.event.event_type == "Terminate":
             self._spare(change.event.resources)
-        if change.kind != "impact" or change.what != DELETED or change.vm is None:
+        if change.what != DELETED or change.vm is None:
             return
-        machine = self.machines.pop(change.vm.lower(), None)
-        if machine is None:
-            return
+        machine = self.machines.pop(change.vm.lower())
         self._by_id.pop(machine.vm.resource_id.lower(), None)
         if change.event is not None and change.event.event_type == "Preempt":
             self.evicted.add(machine.vm.resource_id.lower())
