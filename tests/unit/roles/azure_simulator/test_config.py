@@ -165,6 +165,29 @@ def test_given_a_scale_set_when_a_name_is_uniform_or_flexible_then_the_machine_i
             {"vms": [VM], "load_balancers": [{"name": "x", "listen": "127.0.0.1:80", "probe": {"path": "up"}}]},
             "load_balancers[0].probe.path: 'up' must begin with /",
         ),
+        (
+            {"vms": [VM], "load_balancers": [{"name": "x", "listen": "127.0.0.1:80"}] * 2},
+            "load_balancers[1].name: 'x' is the name of two load balancers",
+        ),
+        (
+            {
+                "vms": [VM],
+                "load_balancers": [{"name": "x", "listen": "127.0.0.1:80", "members": [{"vm": "a", "port": 1}] * 2}],
+            },
+            "load_balancers[0].members[1].vm: 'a' is already a member",
+        ),
+        (
+            {
+                "vms": [VM],
+                "arm": {"load_balancers": [{"name": "x", "pools": {"p": ["a"]}}]},
+                "load_balancers": [{"name": "x", "listen": "127.0.0.1:80", "pool": "x/q"}],
+            },
+            "load_balancers[0].pool: 'x/q' is not a pool of arm, NAME/POOL. There is x/p",
+        ),
+        ({"vms": [{**VM, "tags": "x"}]}, "vms[0].tags: 'x' is not a mapping of names to values"),
+        ({"vms": [VM], "on_impact": [{"vms": 1}]}, "on_impact[0].vms: 1 is not a list of texts"),
+        ({"vms": [VM], "on_impact": [{"vms": []}]}, "on_impact[0].vms: [] is not a list of texts"),
+        ({"vms": [VM], "on_impact": [{"vms": [1]}]}, "on_impact[0].vms[0]: 1 is not a text"),
         ({"vms": [VM], "on_impact": [{"vms": ["b"]}]}, "on_impact[0].vms: 'b' is not the name of a VM"),
         (
             {"vms": [VM], "on_impact": [{"start": "stop it"}]},

@@ -147,6 +147,23 @@ class TestAnnouncedActions:
         with pytest.raises(HttpResponseError, match="called off"):
             poller.result()
 
+    def test_given_a_stopped_machine_when_it_is_restarted_then_it_runs_again(self, azure: Any) -> None:
+        azure.compute.virtual_machines.begin_power_off("rg", "db").result()
+        azure.compute.virtual_machines.begin_restart("rg", "db").result()
+        assert power(azure) == "PowerState/running"
+
+    def test_given_a_redeployment_that_azure_has_planned_when_the_owner_redeploys_first_then_it_does_not_happen(
+        self, cloud: Start
+    ) -> None:
+        azure = cloud(speed=None)
+        over = azure.azure.event("Redeploy", "db", status="Started", linger=120)
+        azure.azure.advance(121)
+        planned = [azure.azure.event("Redeploy", "db"), azure.azure.event("Reboot", "db")]
+        azure.compute.virtual_machines.begin_redeploy("rg", "db", polling=False)
+        azure.azure.advance(121)
+        statuses = {event["event_id"]: event["status"] for event in azure.azure.status()["events"]}
+        assert [statuses[one["event_id"]] for one in (over, *planned)] == ["Completed", "Canceled", "Scheduled"]
+
 
 class TestSilentActions:
     @pytest.mark.parametrize(("action", "after"), [("power_off", "stopped"), ("deallocate", "deallocated")])
@@ -190,6 +207,22 @@ class TestSilentActions:
         states = {name: vm["state"] for name, vm in azure.azure.status()["vms"].items() if name.startswith("web")}
         assert states == {"web_0": "stopped", "web_1": "stopped", "web_2": "running", "web_3": "stopped"}
 
+    def test_given_an_instance_that_is_deleted_while_it_is_switched_off_then_it_is_gone_once(
+        self, cloud: Start
+    ) -> None:
+        azure = cloud(speed=None)
+        vms = azure.compute.virtual_machine_scale_set_vms
+        vms.begin_power_off("rg", "web", "0", polling=False)
+        vms.begin_delete("rg", "web", "0", polling=False)
+        azure.azure.advance(6)
+        assert azure.compute.virtual_machine_scale_sets.get("rg", "web").sku.capacity == 3
+
+    @pytest.mark.parametrize("ids", [[], [1], "0"])
+    def test_given_ids_that_are_none_then_nothing_is_done_to_anybody(self, azure: Any, ids: Any) -> None:
+        path = azure.path("virtualMachineScaleSets/web/restart?api-version=2026-04-01")
+        answer = azure.raw("POST", path, {"instanceIds": ids})
+        assert (answer.status, answer.code, azure.azure.status()["events"]) == (400, "InvalidParameter", [])
+
     def test_given_what_is_not_known_then_it_is_refused_by_name(self, azure: Any) -> None:
         answer = azure.raw("POST", azure.path("virtualMachines/db/restart?api-version=2026-04-01&softly=true"))
         assert (answer.status, "'softly'" in answer.json["error"]["message"]) == (400, True)
@@ -224,6 +257,15 @@ class TestPlannedMaintenance:
         assert status.last_operation_result_code == "MaintenanceCompleted"
         with azure.refuses(409, "OperationNotAllowed"):
             azure.compute.virtual_machines.begin_perform_maintenance("rg", "db")
+
+    def test_given_it_is_withdrawn_before_it_begins_then_the_view_says_that_it_was_aborted(self, cloud: Start) -> None:
+        azure = cloud(arm=WINDOW, speed=None)
+        azure.azure.advance(101)
+        events(azure, "db")
+        azure.compute.virtual_machines.begin_perform_maintenance("rg", "db", polling=False)
+        azure.azure.withdraw(the_event(azure)["event_id"])
+        status = azure.compute.virtual_machines.instance_view("rg", "db").maintenance_redeploy_status
+        assert status.last_operation_result_code == "MaintenanceAborted"
 
     def test_given_no_window_or_a_closed_one_then_it_is_refused(self, cloud: Start) -> None:
         azure = cloud(arm=WINDOW, speed=None)

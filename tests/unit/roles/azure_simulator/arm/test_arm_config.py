@@ -108,6 +108,26 @@ def test_given_a_duration_when_read_then_it_is_seconds_or_none(text: Any, second
             {"load_balancers": [{"name": "f", "pools": {"p": ["x"]}}]},
             "arm.load_balancers[0].pools: 'x' is not the name of a VM",
         ),
+        (
+            {"virtual_machines": [{"name": "db"}, {"name": "db"}]},
+            "arm.virtual_machines[1].name: 'db' is given twice",
+        ),
+        (
+            {"maintenance_windows": [{"vms": ["db", "x"]}]},
+            "arm.maintenance_windows[0].vms: 'x' is not the name of a VM",
+        ),
+        (
+            {"maintenance_windows": [{"vms": ["db"]}, {"vms": ["web_0", "db"]}]},
+            "arm.maintenance_windows[1].vms: 'db' already has a window",
+        ),
+        (
+            {"lifecycle_hook_events": [{"scale_set": "x", "type": "UpgradeAutoOSScheduling"}]},
+            "arm.lifecycle_hook_events[0].scale_set: no VM is in a scale set 'x'",
+        ),
+        (
+            {"lifecycle_hook_events": [{"scale_set": "web", "type": "UpgradeAutoOSScheduling", "vms": ["db"]}]},
+            "arm.lifecycle_hook_events[0].vms: 'db' is not the name of one of its VMs",
+        ),
         ({"faults": [{"kind": "x"}]}, "arm.faults[0].kind: 'x' is not one of"),
     ],
 )

@@ -59,6 +59,8 @@ def test_given_a_batch_when_an_instance_is_approved_then_the_other_keeps_waiting
     assert accepted.body == b""
     azure.azure.advance(1)
     assert states(azure) == ["Rejected", "Waiting"]
+    assert (answer(azure, (1, "Rejected")).status, answer(azure, (1, "Approved")).status) == (202, 409)
+    assert states(azure) == ["Rejected", "Waiting"]
     azure.azure.advance(1800)
     assert (states(azure), events(azure)[0].state) == (["Rejected", "Approved"], "Completed")
     assert answer(azure, (2, "Approved")).status == 409

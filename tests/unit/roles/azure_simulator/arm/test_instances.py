@@ -177,6 +177,41 @@ def test_given_a_terminate_when_the_operator_withdraws_it_then_the_instance_stay
     assert azure.compute.virtual_machine_scale_sets.get("rg", "web").sku.capacity == 4
 
 
+def test_given_an_instance_that_is_being_deleted_when_its_set_is_deleted_then_each_has_one_terminate(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=NOTIFY, speed=None)
+    azure.compute.virtual_machine_scale_set_vms.begin_delete("rg", "web", "1", polling=False)
+    azure.compute.virtual_machine_scale_sets.begin_delete("rg", "web", polling=False)
+    resources = [event["resources"] for event in azure.azure.status()["events"]]
+    assert sorted(resources) == [["web_0"], ["web_1"], ["web_2"], ["web_3"]]
+
+
+def test_given_a_set_whose_deletion_is_called_off_when_read_then_it_is_not_being_deleted_any_more(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=NOTIFY, speed=None)
+    azure.compute.virtual_machine_scale_sets.begin_delete("rg", "web", polling=False)
+    for event in azure.azure.status()["events"]:
+        azure.azure.withdraw(event["event_id"])
+    assert azure.compute.virtual_machine_scale_sets.get("rg", "web").provisioning_state == "Canceled"
+
+
+def test_given_a_set_without_instances_when_all_are_deleted_then_the_operation_ends(azure: Any) -> None:
+    for _time in range(2):
+        begin = azure.compute.virtual_machine_scale_sets.begin_delete_instances
+        poller = begin("rg", "web", {"instanceIds": ["*"]})
+        poller.wait(30)
+        assert (poller.status(), names(azure)) == ("Succeeded", [])
+
+
+def test_given_a_spot_instance_that_is_being_deleted_when_evicted_then_it_is_refused(cloud: Start) -> None:
+    azure = cloud(speed=None)
+    azure.compute.virtual_machine_scale_set_vms.begin_delete("rg", "spot", "0", polling=False)
+    with azure.refuses(409, "OperationNotAllowed"):
+        azure.compute.virtual_machine_scale_set_vms.simulate_eviction("rg", "spot", "0")
+
+
 def test_given_an_invalid_id_when_deleted_then_it_is_refused_and_nobody_goes(azure: Any) -> None:
     with azure.refuses(400, "InvalidParameter"):
         azure.compute.virtual_machine_scale_sets.begin_delete_instances("rg", "web", {"instanceIds": ["0", "77"]})

@@ -106,6 +106,36 @@ def test_given_both_hooks_when_a_new_image_comes_then_the_set_and_each_batch_are
     assert (row.properties.started_by, row.properties.target_image_reference.version) == ("Platform", IMAGE["version"])
 
 
+@pytest.mark.parametrize(
+    ("hooks", "batch", "seconds", "number"),
+    [
+        pytest.param([BATCH], 50, 0, 0, id="while it asks"),
+        pytest.param([], 50, 0, 2, id="while a batch gets its disks"),
+        pytest.param([], 50, 10, 2, id="between two batches"),
+        pytest.param([], 100, 10, 4, id="in the last pause"),
+    ],
+)
+def test_given_an_upgrade_when_it_is_cancelled_then_the_batch_under_way_is_finished_and_no_other_begins(
+    cloud: Start, hooks: list[str], batch: int, seconds: float, number: int
+) -> None:
+    azure = cloud(arm=rolling(*hooks, batch=batch, pauseTimeBetweenBatches="PT60S"), speed=None)
+    assert seek(azure).status == 202
+    azure.azure.advance(seconds)
+    assert (seek(azure).status, seek(azure).code) == (409, "OperationNotAllowed")
+    azure.compute.virtual_machine_scale_set_rolling_upgrades.begin_cancel("rg", "web", polling=False)
+    azure.azure.advance(1800)
+    azure.azure.advance(60)
+    assert disks(azure).count("2") == number
+    assert progress(azure)[:2] == ("Cancelled", number)
+
+
+def test_given_an_image_without_a_version_when_its_approval_is_sought_then_400(cloud: Start) -> None:
+    azure = cloud(arm=rolling())
+    path = azure.path(f"virtualMachineScaleSets/web/seekAutoOSUpgradeApproval?{API}")
+    answer = azure.raw("POST", path, {"platformImageReference": {**IMAGE, "version": None}})
+    assert (answer.status, answer.code) == (400, "InvalidParameter")
+
+
 def test_given_a_later_end_when_the_first_one_comes_then_nothing_is_taken_for_granted_yet(cloud: Start) -> None:
     azure = cloud(arm=rolling(BATCH), speed=None)
     seek(azure)

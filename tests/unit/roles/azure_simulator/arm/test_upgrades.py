@@ -112,6 +112,29 @@ def test_given_mode_rolling_when_the_model_changes_then_batches_follow_and_the_s
     assert azure.outdated() == []
 
 
+def test_given_a_rolling_upgrade_under_way_when_the_model_changes_again_then_it_makes_way_for_another(
+    cloud: Start,
+) -> None:
+    pausing = {"maxBatchInstancePercent": 50, "pauseTimeBetweenBatches": "PT10S"}
+    azure = cloud(arm=of_mode("Rolling", properties={"upgradePolicy": {"rollingUpgradePolicy": pausing}}), speed=None)
+    for text in ("bmV3", "bmV3ZXI="):
+        model = {"properties": {"virtualMachineProfile": {"userData": text}}}
+        azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", model, polling=False)
+        azure.azure.advance(10)
+    # The pause of the first one is over, and that of the second one is not.
+    azure.azure.advance(1)
+    vms = azure.compute.virtual_machine_scale_set_vms.list("rg", "web")
+    assert [vm.provisioning_state for vm in vms] == ["Succeeded"] * 4
+
+
+def test_given_an_instance_that_is_deleted_while_it_is_updated_then_it_is_gone_once(cloud: Start) -> None:
+    azure = cloud(arm=lagging("web_0"), speed=None)
+    azure.compute.virtual_machine_scale_sets.begin_update_instances("rg", "web", {"instanceIds": ["0"]}, polling=False)
+    azure.compute.virtual_machine_scale_set_vms.begin_delete("rg", "web", "0", polling=False)
+    azure.azure.advance(6)
+    assert azure.compute.virtual_machine_scale_sets.get("rg", "web").sku.capacity == 3
+
+
 def test_given_no_rolling_upgrade_ever_when_its_status_is_read_then_404(cloud: Start) -> None:
     with pytest.raises(ResourceNotFoundError):
         cloud().compute.virtual_machine_scale_set_rolling_upgrades.get_latest("rg", "web")
@@ -210,6 +233,31 @@ def test_given_a_rolling_upgrade_when_cancelled_then_the_rest_stays_outdated(clo
     status = upgrades.get_latest("rg", "web").running_status
     assert (status.code, status.last_action) == ("Cancelled", "Cancel")
     assert azure.outdated() == ["1"]
+
+
+def test_given_a_rolling_upgrade_when_cancelled_between_two_batches_then_no_other_batch_begins(cloud: Start) -> None:
+    properties = {**HEALTH, "upgradePolicy": {"rollingUpgradePolicy": {"pauseTimeBetweenBatches": "PT20S"}}}
+    azure = cloud(arm=lagging("web_0", "web_1", properties=properties), speed=None)
+    upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
+    upgrades.begin_start_os_upgrade("rg", "web", polling=False)
+    azure.azure.advance(6)
+    assert azure.outdated() == ["1"]
+    upgrades.begin_cancel("rg", "web", polling=False)
+    azure.azure.advance(60)
+    assert azure.outdated() == ["1"]
+
+
+def test_given_a_stuck_instance_when_its_rolling_upgrade_was_cancelled_then_that_is_what_became_of_it(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=lagging("web_0"), speed=None)
+    azure.azure.arm_fault("stuck", vms=["web_0"])
+    upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
+    upgrades.begin_start_os_upgrade("rg", "web", polling=False)
+    upgrades.begin_cancel("rg", "web", polling=False)
+    azure.azure.advance(60)
+    status = upgrades.get_latest("rg", "web")
+    assert (status.running_status.code, status.progress.failed_instance_count) == ("Cancelled", 1)
 
 
 def test_given_a_stuck_instance_when_updated_then_the_operation_succeeds_and_it_stays_outdated(azure: Any) -> None:
