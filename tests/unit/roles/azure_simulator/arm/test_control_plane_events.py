@@ -14,6 +14,7 @@ from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 from tests.simulated_cloud import SUBSCRIPTION
 
 from ..conftest import ask
+from .test_os_upgrades import rolling, seek
 
 Start = Callable[..., Any]
 
@@ -110,6 +111,16 @@ def test_given_a_version_alone_when_it_is_set_then_it_is_refused_unless_events_a
     assert azure.raw("PATCH", place, body).status == 200
     del target["enable"]
     assert azure.raw("PATCH", place, body).status == 200
+
+
+def test_given_a_set_whose_images_are_upgraded_when_a_machine_gets_its_disk_then_that_is_no_event(cloud: Start) -> None:
+    arm = rolling()
+    arm["scale_sets"][0]["properties"].update(PUBLISH)
+    azure = cloud(arm=arm, speed=None)
+    seek(azure)
+    azure.azure.advance(1)
+    assert azure.azure.status()["vms"]["web_0"]["state"] == "stopped"
+    assert ask_graph(azure)["data"] == []
 
 
 def test_given_no_policy_when_an_event_happens_then_there_is_no_row_and_it_cannot_be_acknowledged(azure: Any) -> None:

@@ -181,9 +181,14 @@ def test_given_a_gateway_when_a_member_is_taken_out_then_it_drains_first(azure: 
     assert [one.name for one in gateways.list("rg")] == ["gate"] == [one.name for one in gateways.list_all()]
 
 
-def test_given_a_reboot_when_a_gateways_health_is_read_then_the_member_is_down(azure: Any) -> None:
+def test_given_a_reboot_when_a_gateways_health_is_read_then_the_member_is_down_and_a_stranger_is_unknown(
+    azure: Any,
+) -> None:
     azure.azure.event("Reboot", "app_0", status="Started", impact=3600, linger=3600)
-    assert health(azure) == {"127.0.78.129": "Unhealthy", "127.0.78.130": "Healthy"}
+    gateway = azure.network.application_gateways.get("rg", "gate")
+    gateway.backend_address_pools[0].backend_addresses.append({"ipAddress": "127.0.78.200"})
+    azure.network.application_gateways.begin_create_or_update("rg", "gate", gateway).result()
+    assert health(azure) == {"127.0.78.129": "Unhealthy", "127.0.78.130": "Healthy", "127.0.78.200": "Unknown"}
 
 
 def test_given_a_gateway_that_is_updating_when_put_again_then_the_first_is_canceled_and_superseded(
@@ -271,6 +276,26 @@ def test_given_a_pool_by_interface_when_an_address_is_put_in_then_400(azure: Any
     body = {"properties": {"loadBalancerBackendAddresses": [{"name": "x", "properties": {"ipAddress": "127.0.78.96"}}]}}
     with azure.refuses(400, "BackendAddressPoolCannotMixNicAndIp"):
         pools.begin_create_or_update("rg", "front", "apps", body)
+
+
+def test_given_an_address_that_is_missing_when_put_in_a_pool_then_400(azure: Any) -> None:
+    body = {"properties": {"loadBalancerBackendAddresses": [{"name": "x", "properties": {"adminState": "Down"}}]}}
+    with azure.refuses(400, "InvalidRequestFormat"):
+        azure.network.load_balancer_backend_address_pools.begin_create_or_update("rg", "front", "empty", body)
+
+
+def test_given_rules_that_send_to_a_pool_when_it_is_read_then_it_names_them(azure: Any) -> None:
+    balancer = azure.network.load_balancers.get("rg", "front")
+    pool = {"id": balancer.backend_address_pools[1].id}
+    balancer.outbound_rules = [
+        {"name": name, "properties": {"backendAddressPool": of, "protocol": "All", "frontendIPConfigurations": []}}
+        for name, of in (("out", pool), ("other", {"id": balancer.backend_address_pools[0].id}))
+    ]
+    azure.network.load_balancers.begin_create_or_update("rg", "front", balancer).result()
+    found = azure.network.load_balancer_backend_address_pools.get("rg", "front", "apps")
+    assert [rule.id.rpartition("/")[2] for rule in found.outbound_rules] == ["out"]
+    assert found.outbound_rule.id == found.outbound_rules[0].id
+    assert found.load_balancing_rules is None
 
 
 def test_given_a_uniform_set_when_its_interfaces_are_listed_then_each_instance_has_its_own(cloud: Start) -> None:

@@ -82,6 +82,7 @@ def test_given_an_unknown_operation_when_polled_then_404(azure: Any) -> None:
         ("conflict", 409, "OperationNotAllowed"),
         ("concurrent", 409, "Conflict"),
         ("not_found", 404, "ResourceNotFound"),
+        ("unavailable", 503, "ServiceUnavailable"),
     ],
 )
 def test_given_a_fault_when_a_request_is_refused_then_microsofts_client_reads_status_and_code(
@@ -89,7 +90,13 @@ def test_given_a_fault_when_a_request_is_refused_then_microsofts_client_reads_st
 ) -> None:
     azure.azure.arm_fault("error", error=error, methods=["PATCH"])
     with azure.refuses(status, code):
-        update(azure)
+        update(azure, retry_total=0)
+
+
+def test_given_a_fault_with_words_of_its_own_when_a_request_is_refused_then_these_are_read(azure: Any) -> None:
+    azure.azure.arm_fault("error", error="conflict", code="NicInUse", message="It is in use.")
+    refused = azure.raw("GET", f"/subscriptions/{azure.compute._config.subscription_id}?api-version=2022-12-01")
+    assert (refused.status, refused.code, refused.json["error"]["message"]) == (409, "NicInUse", "It is in use.")
 
 
 def test_given_a_lock_on_the_group_when_refused_then_the_operation_and_both_scopes_are_named(azure: Any) -> None:
@@ -230,6 +237,12 @@ def test_given_a_method_or_path_that_leads_nowhere_when_asked_then_405_or_404(az
     wrong = azure.raw("DELETE", azure.path("virtualMachineScaleSets/web/instanceView?api-version=2026-04-01"))
     assert (wrong.status, wrong.code) == (405, "HttpMethodNotSupported")
     assert azure.raw("GET", azure.path("nonsense/x?api-version=2026-04-01")).status == 404
+    subscription = azure.compute._config.subscription_id
+    elsewhere = f"/subscriptions/{subscription}/providers/Microsoft.Nonsense/locations/westeurope/operations/x"
+    answer = azure.raw("GET", f"{elsewhere}?api-version=2026-04-01")
+    assert (answer.status, answer.code) == (404, "InvalidResourceNamespace")
+    page = azure.raw("GET", azure.path("virtualMachines?api-version=2026-04-01&$skipToken=x"))
+    assert (page.status, page.code) == (400, "InvalidParameter")
 
 
 def test_given_a_body_that_is_no_json_when_sent_then_400(azure: Any) -> None:

@@ -115,13 +115,14 @@ def test_given_a_federated_token_when_signing_in_then_issuer_and_subject_count(c
         ({"aud": "api://else"}, "AADSTS700212"),
         ({"exp": 1}, "AADSTS700024"),
         (None, "AADSTS50027"),
+        ("W10.W10.c2lnbmF0dXJl", "AADSTS50027"),
     ],
 )
 def test_given_a_federated_token_of_somebody_else_or_none_when_signing_in_then_it_is_refused(
-    cloud: Start, claims: dict[str, Any] | None, code: str
+    cloud: Start, claims: dict[str, Any] | str | None, code: str
 ) -> None:
     azure = cloud(arm={"clients": [{"client_id": CLIENT, "federated": FEDERATED, "secret": "x"}]})
-    token = "nonsense" if claims is None else assertion(**claims)
+    token = assertion(**claims) if isinstance(claims, dict) else claims or "nonsense"
     with federated(azure, token) as credential, pytest.raises(ClientAuthenticationError, match=code):
         credential.get_token(SCOPE)
 
@@ -204,6 +205,13 @@ def test_given_a_wrong_request_for_a_token_when_sent_then_the_error_is_oauths(
     assert answer.status in (400, 401)
     assert answer.json["error"] == error
     assert answer.json["error_description"].startswith(f"AADSTS{answer.json['error_codes'][0]}: ")
+
+
+def test_given_an_unknown_tenant_when_a_token_is_asked_for_then_the_error_is_oauths(azure: Any) -> None:
+    answer = azure.raw(
+        "POST", f"/{CLIENT}/oauth2/v2.0/token", urlencode({"grant_type": "client_credentials"}), token=None
+    )
+    assert (answer.status, answer.json["error"], answer.json["error_codes"]) == (400, "invalid_request", [90002])
 
 
 def test_given_instance_discovery_when_asked_then_the_tenants_own_discovery_is_named(azure: Any) -> None:

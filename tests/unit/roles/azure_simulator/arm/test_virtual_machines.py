@@ -75,6 +75,19 @@ def test_given_a_member_of_a_set_when_read_then_it_names_it(cloud: Start) -> Non
     assert vms.get("rg", "app_0").availability_set.id.lower().endswith("/availabilitysets/apps")
 
 
+def test_given_a_spot_vm_in_a_zone_when_read_then_it_says_so_and_others_do_not(cloud: Start) -> None:
+    vms = [
+        {"name": "db", "address": "127.0.78.96"},
+        {"name": "cheap", "address": "127.0.78.97", "spot": True, "zone": "2"},
+        {"name": "web_0", "address": "127.0.78.98", "scale_set": "web", "zone": "2"},
+    ]
+    compute = cloud(vms=vms).compute
+    seen = [(vm.name, vm.zones, vm.priority, vm.eviction_policy) for vm in compute.virtual_machines.list("rg")]
+    assert seen == [("db", None, None, None), ("cheap", ["2"], "Spot", "Delete")]
+    assert compute.virtual_machine_scale_sets.get("rg", "web").zones == ["2"]
+    assert compute.virtual_machine_scale_set_vms.get("rg", "web", "0").zones == ["2"]
+
+
 def test_given_a_missing_vm_when_read_then_404(cloud: Start) -> None:
     vms = cloud().compute.virtual_machines
     for name in ("none", "web_0"):
@@ -206,6 +219,14 @@ def test_given_locations_when_vms_and_sets_are_listed_by_them_then_each_has_its_
     assert [vm.name for vm in compute.virtual_machines.list_by_location("West Europe")] == ["west"]
     assert [one.name for one in compute.virtual_machine_scale_sets.list_by_location("northeurope")] == ["web"]
     assert list(compute.virtual_machine_scale_sets.list_by_location("westeurope")) == []
+
+
+def test_given_a_switch_in_words_when_sent_then_it_counts(azure: Any) -> None:
+    body = {"properties": {"scheduledEventsPolicy": {"userInitiatedReboot": {"automaticallyApprove": "True"}}}}
+    changed = azure.raw("PATCH", azure.path("availabilitySets/apps?api-version=2026-04-01"), body)
+    assert changed.json["properties"]["scheduledEventsPolicy"] == {
+        "userInitiatedReboot": {"automaticallyApprove": True}
+    }
 
 
 def test_given_an_invalid_switch_when_sent_then_400(azure: Any) -> None:
