@@ -974,13 +974,26 @@ def test_given_updates_and_room_when_a_host_that_is_not_updated_is_silent_then_n
     assert [(order.host, order.do) for order in orders] == [("h0", Step.LEASE), ("h1", Step.LEASE)]
 
 
-def test_given_updates_when_something_would_fail_on_a_host_then_none_is_touched() -> None:
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"would_fail": ("no unit ngnix",)}, "no unit ngnix"),
+        ({"skip_reason": "it stands alone"}, "it stands alone"),
+        ({"leased": "another run works on it"}, "another run works on it"),
+        ({"held": "another balancer"}, "another balancer"),
+        # It is not asked again.
+        ({"leased": "another run works on it", "vm_name": None}, "it has not answered"),
+    ],
+)
+def test_given_updates_when_a_host_cannot_go_then_none_is_touched_and_the_reason_is_reported(
+    change: dict[str, Any], why: str
+) -> None:
     demand = Demand(DemandKind.UPDATE, "updates", NOW + 1000, ("h0", "h1"))
     hosts = [Host(f"h{number}", f"vm_{number}", demand=demand) for number in range(2)]
-    hosts[1] = hosts[1]._replace(would_fail=("no unit ngnix",))
+    hosts[1] = hosts[1]._replace(**change)
     run = begin([*hosts, Host("h2", "vm_2"), Host("h3", "vm_3")], Policy(), NOW, demand=DemandKind.UPDATE)
 
-    assert run.plan.held["h1"] == "no unit ngnix"
+    assert run.plan.held["h0"] == "all hosts of the run go or none does, and h1 cannot: %s" % why
     assert run.plan.turns == []
 
 

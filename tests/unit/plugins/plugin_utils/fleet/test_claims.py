@@ -187,6 +187,13 @@ def test_given_a_deletion_that_is_no_longer_listed_then_its_host_stays_out_until
     assert bool(view.keep_out_reason) == stays_out
 
 
+def test_given_events_that_an_owner_has_seen_then_it_is_reported_how_long_ago_and_to_no_other_owner() -> None:
+    both = found(handle_events=claim(seen={"a": NOW - 5, "b": NOW + 5}), by_hand=claim())
+
+    assert lease_view(both).seen == {"a": 5.0, "b": 0.0}
+    assert lease_view(both, owner="by_hand").seen == {}
+
+
 def test_given_an_attempt_without_success_then_it_is_reported_how_long_ago_that_was() -> None:
     tried = found() | {"tried": {"a": {"at": NOW - 300, "reason": "web2: web did not stop"}}}
 

@@ -73,9 +73,9 @@ def as_returned(event: Event) -> dict[str, Any]:
     return event_as_dict(event, "vm_0", datetime.fromtimestamp(NOW, UTC))
 
 
-def run_at(step: Step) -> Run:
+def run_at(step: Step, notice: float = 3000) -> Run:
     """A run whose only host h0, of two, has been given the order of a step."""
-    reboot = event(resources=("vm_0",), event_id="E", notice=3000)
+    reboot = event(resources=("vm_0",), event_id="E", notice=notice)
     hosts = [Host("h0", "vm_0", (reboot,)), Host("h1", "vm_1")]
     run, orders = advance(begin(hosts, Policy(minimum_in_service="1", approve_within=86400), NOW), [], NOW)
     answers: dict[Step, dict[str, Any]] = {
@@ -428,6 +428,51 @@ def test_given_a_demand_for_a_host_when_known_then_it_has_no_event_whatever_is_a
     assert host.not_demanded == reason
     # The owner who took it out must restore it.
     assert (host.is_drained, host.agent) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_due", "is_resumed"),
+    [
+        (DemandKind.MOVE, True, False),
+        (DemandKind.UPGRADE, True, True),
+        (DemandKind.UPGRADE, False, True),
+        (DemandKind.UPDATE, True, True),
+        (DemandKind.UPDATE, False, False),
+    ],
+)
+def test_given_a_host_that_an_earlier_run_has_left_out_when_known_then_only_a_run_that_can_end_it_restores_it(
+    kind: DemandKind, is_due: bool, is_resumed: bool
+) -> None:
+    asked = {
+        "answer": {"vm_name": "vm_0", "events": []},
+        "found": found(handle_events=claim()),
+        "lease": LEASE,
+        "demand": {"is_due": is_due},
+    }
+    host = known_host(note_asked("h0", asked, RUN), Balancers(), kind)
+
+    assert (host.needs_restore, host.is_drained) == (is_resumed, not is_resumed)
+
+
+def test_given_a_demand_with_a_batch_and_a_time_when_known_then_it_has_them() -> None:
+    demand = {"is_due": True, "batch": "e1", "ready_by": NOW + 5, "all_of": ["h0", "h1"]}
+    asked = {"answer": {"vm_name": "vm_0", "events": []}, "demand": demand}
+
+    host = known_host(note_asked("h0", asked, RUN), Balancers(), DemandKind.UPDATE)
+    assert host.demand == Demand(DemandKind.UPDATE, "e1", NOW + 5, ("h0", "h1"))
+
+
+@pytest.mark.parametrize(("notice", "is_in_vain"), [(3000, True), (300, False)])
+def test_given_a_step_that_failed_when_its_host_is_restored_then_the_attempt_was_in_vain_unless_the_event_has_ended(
+    notice: float, is_in_vain: bool
+) -> None:
+    run, orders = advance(run_at(Step.STOP, notice), [OrderReport("h0", Step.STOP, "it failed")], NOW)
+    if not is_in_vain:
+        assert orders[0].do is Step.WATCH
+        over = dict(orders[0].progress or {}, over=True, restore=True)
+        run, orders = advance(run, [OrderReport("h0", Step.WATCH, progress=over)], NOW)
+
+    assert (orders[0].do, orders[0].tried) == (Step.RESTORE, {"E": "h0: it failed" if is_in_vain else ""})
 
 
 def test_given_a_host_that_sets_the_variables_of_the_operator_when_noted_then_it_demands_nothing() -> None:

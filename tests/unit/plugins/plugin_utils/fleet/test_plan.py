@@ -18,10 +18,12 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks 
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import Demand, DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt, Host, PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
+    HostPlan,
     Plan,
     approvals,
     attempts,
     make_plan,
+    who_goes_first,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import LISTED_FOR, Policy, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_results
@@ -816,6 +818,20 @@ def test_given_events_that_begin_late_then_nothing_is_brought_forward() -> None:
     assert plan.deferred == {}
 
 
+@pytest.mark.parametrize(
+    ("return_seconds", "batches", "deferred"),
+    [(2000, [["h2"], ["h0"], ["h1"]], []), (3000, [["h2"], ["h0", "h1"]], ["h1"])],
+)
+def test_given_a_host_that_returns_first_then_later_batches_are_expected_to_wait_for_it_once(
+    return_seconds: float, batches: list[list[str]], deferred: list[str]
+) -> None:
+    hosts = [*at_the_same_time(3500, 2), Host("h2", "VM_2", needs_restore=True, return_seconds=return_seconds)]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="2", approve_within=86400), NOW)
+
+    assert (plan.batches, list(plan.deferred)) == (batches, deferred)
+
+
 def test_given_what_is_not_approved_then_its_batch_lasts_until_it_has_begun_by_itself() -> None:
     hosts = fleet(event(resources=("vm_0",), notice=1000), event(resources=("vm_1",), notice=1050), count=3)
     policy = Policy(minimum_in_service="2")
@@ -1477,3 +1493,31 @@ def test_given_an_event_that_an_earlier_run_has_seen_then_policies_go_by_the_not
 
     for of_host, approved in (({}, True), ({"other": 300.0}, True), (seen, False)):
         assert bool(approvals(make_plan(fleet(reboot, seen=of_host), policy, NOW), ["h0"])) == approved
+
+
+@pytest.mark.parametrize(
+    ("details", "removes", "first"),
+    [
+        ({}, True, ["h0", "h1", "h2"]),
+        # It leaves no gap that a return would have to wait for.
+        ({"is_out": True}, True, ["h0", "h1"]),
+        ({}, False, ["h0", "h1"]),
+    ],
+)
+def test_given_hosts_that_return_first_then_whoever_cannot_wait_until_those_have_left_and_these_are_back_goes_too(
+    details: dict[str, Any], removes: bool, first: list[str]
+) -> None:
+    def hit(begins_in: float, remove: bool = True) -> HostPlan:
+        return HostPlan(
+            "vm", (event(),), False, remove, True, NOW + 100, NOW + 400, False, False, begins_by=NOW + begins_in
+        )
+
+    hosts = fleet(return_seconds=100.0)
+    by_name = {host.name: host for host in (hosts[0], hosts[1]._replace(**details), *hosts[2:])}
+    returning = hit(0)._replace(events=())
+    plans = {"h0": returning, "h1": hit(99, removes), "h2": hit(499), "h3": hit(5000)}
+    batch = Plan(batches=[], hosts=plans, event_plans=[], unanswered=[], held={}, shortfalls=[], turns=[])
+
+    assert who_goes_first(batch, by_name, NOW) == first
+    assert who_goes_first(batch._replace(hosts={"h0": returning}), by_name, NOW) == []
+    assert who_goes_first(batch._replace(hosts={"h3": hit(0)}), by_name, NOW) == []
