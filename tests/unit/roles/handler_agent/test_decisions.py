@@ -278,7 +278,7 @@ def test_given_a_step_that_fails_when_the_plan_stops_then_nothing_follows_and_no
     state = apply(state, ended(work, plan_of(rules, state.tracked[0]), outcome(False)))
     state = apply(state, *transitions(state, rules))
     assert next_work(state, rules, {}) is None
-    assert state.tracked[0].drain.state == FAILED
+    assert (state.tracked[0].drain.state, state.tracked[0].shutdown) == (FAILED, Progress())
     assert to_approve(state, rules, {}, NOBODY) == []
 
 
@@ -333,6 +333,14 @@ def test_given_the_end_of_a_step_when_it_is_judged_then_by_how_it_ended_and_what
     work = due(advanced(taken_in(NAMED, document(event()))))
     record = ended(work, Plan("any", on_failure=on_failure), outcome(succeeded, cut_off))
     assert (record["forbids_approval"], record["ends_plan"], record["seconds"]) == (forbids, ends, 1.235)
+
+
+def test_given_little_time_when_a_step_of_the_drain_is_due_then_the_shutdown_has_its_share() -> None:
+    state = advanced(taken_in(NAMED, document(event())))
+    # Three steps of 60 seconds.
+    assert due(state, 90.0).seconds == 30.0
+    assert due(finished(state), 90.0).seconds == 45.0
+    assert due(finished(finished(state)), 30.0).seconds == 30.0
 
 
 def test_given_no_time_when_the_shutdown_is_due_then_it_is_run_anyway() -> None:
