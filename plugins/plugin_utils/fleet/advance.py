@@ -155,7 +155,7 @@ def _settle(run: Run, reports: Iterable[OrderReport], now: float) -> Run:
         host = hosts[report.host]
         if report.link:
             # A drain begins as soon as the host is leased. The others after the one before them take no time.
-            at = host.timeline[-1].at if report.did is Step.DRAIN and host.timeline else now
+            at = host.timeline[-1].at if report.did is Step.DRAIN else now
             host = host.noting(at)._replace(is_given=True)
         hosts[report.host] = take_in(host, report, run, now)
         if report.did is Step.CANCEL and not report.is_cut_short:

@@ -53,7 +53,7 @@ def _once_more(host: HostRun, report: OrderReport, run: Run, now: float) -> Host
 
     An attempt begins with the lease, which would not last for several.
     """
-    if report.did not in (Step.LEASE, Step.DRAIN) or report.refused or run.predicts:
+    if report.did not in (Step.LEASE, Step.DRAIN) or run.predicts:
         return None
     host_plan = plan_of(host)
     is_gone = bool(host_plan.withdrawn) and not host_plan.events

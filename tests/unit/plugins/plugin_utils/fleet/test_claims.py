@@ -97,7 +97,8 @@ def test_given_a_lease_of_a_run_elsewhere_then_nothing_is_known_of_its_end(other
 def test_given_a_process_that_has_the_number_of_one_that_ended_then_that_is_dead_anyway() -> None:
     process = describe_run("drain")["process"]
 
-    assert is_alive({"process": process}) is True
+    grown = bytearray(2**26)
+    assert is_alive({"process": process}) is bool(grown)
     assert is_alive({"process": process | {"began": "1"}}) is False
 
 

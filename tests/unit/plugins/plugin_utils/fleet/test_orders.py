@@ -304,6 +304,7 @@ def test_given_what_azure_did_to_a_host_that_is_moved_when_read_then_it_is_known
         ({"answer": {"msg": "409"}}, "409"),
         ({"answer": {}}, "failed"),
         ({"failed": True, "task": "Cancel", "answer": {"msg": "no", "status": ""}}, "Cancel: no"),
+        ({"failed": True, "task": "Cancel", "answer": {"msg": "no"}}, "Cancel: no"),
     ],
 )
 def test_given_a_run_of_updates_when_nothing_says_that_it_was_cancelled_then_it_was_not(
@@ -460,6 +461,15 @@ def test_given_a_demand_with_a_batch_and_a_time_when_known_then_it_has_them() ->
 
     host = known_host(note_asked("h0", asked, RUN), Balancers(), DemandKind.UPDATE)
     assert host.demand == Demand(DemandKind.UPDATE, "e1", NOW + 5, ("h0", "h1"))
+
+
+@pytest.mark.parametrize(("step", "known"), [(Step.WAIT, ["E"]), (Step.WATCH, None)])
+def test_given_an_order_when_written_then_only_a_host_that_waits_is_told_what_is_known(
+    step: Step, known: list[str] | None
+) -> None:
+    written = order_as_dict(Order("h0", step, "0/1", known=(event(event_id="E"),)), NOW)["known"]
+
+    assert (written and [one["event_id"] for one in written]) == known
 
 
 @pytest.mark.parametrize(("notice", "is_in_vain"), [(3000, True), (300, False)])

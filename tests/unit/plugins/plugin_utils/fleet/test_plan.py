@@ -952,6 +952,16 @@ def test_given_an_eviction_in_its_batch_then_what_waits_does_not_go_with_it() ->
     plan = make_plan(hosts, Policy(minimum_in_service="1"), NOW, rest=[], deferred={"h1": NOW + 600})
 
     assert (plan.batches, plan.deferred) == ([["h0"]], {"h1": NOW + 600})
+    assert plan.why_waiting == {"h1": "others of the batch have no time to wait for it"}
+
+
+def test_given_an_eviction_when_another_host_has_no_room_then_that_waits_for_a_return_all_the_same() -> None:
+    evicted, hit, away = fleet(event("Preempt", ("vm_0",), notice=30), event(resources=("vm_1",), notice=250), count=3)
+    slow = evicted._replace(settle_seconds=300)
+
+    plan = make_plan([slow, hit], Policy(minimum_in_service="2"), NOW, rest=[away._replace(is_out=True)])
+
+    assert (plan.batches, list(plan.deferred)) == ([["h0"]], ["h1"])
 
 
 @pytest.mark.parametrize(("notice", "batch"), [(78, ["h0", "h1"]), (900, ["h1"])])
