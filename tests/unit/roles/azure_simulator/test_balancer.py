@@ -271,6 +271,23 @@ def reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("reads_at_once")
+def test_given_a_vm_that_is_no_member_when_it_is_deleted_then_the_balancer_goes_on(front: Simulator) -> None:
+    eventually(all_in(front))
+    front.event("Terminate", "db", status="Started", impact=0)
+    assert front.status()["vms"]["db"]["state"] == "deleted"
+    assert {get(front) for _turn in range(4)} == {"web_0", "web_1"}
+
+
+def test_given_members_when_they_come_into_rotation_then_the_log_has_it_once_for_each(
+    front: Simulator, backends: dict[str, Backend]
+) -> None:
+    eventually(all_in(front))
+    # Of probes that change nothing there is no word.
+    eventually(lambda: all(len(backend.probes) > 3 for backend in backends.values()))
+    found = sorted((one["vm"], one["what"]) for one in front.log() if one["kind"] == "rotation")
+    assert found == [("web_0", "in"), ("web_1", "in")]
+
+
 def test_given_a_client_that_sends_before_its_member_is_there_then_nothing_is_lost(front: Simulator) -> None:
     eventually(all_in(front))
 

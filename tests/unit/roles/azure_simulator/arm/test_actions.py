@@ -214,6 +214,8 @@ class TestSilentActions:
         vms = azure.compute.virtual_machine_scale_set_vms
         vms.begin_power_off("rg", "web", "0", polling=False)
         vms.begin_delete("rg", "web", "0", polling=False)
+        with azure.refuses(409, "OperationNotAllowed"):
+            vms.begin_restart("rg", "web", "0")
         azure.azure.advance(6)
         assert azure.compute.virtual_machine_scale_sets.get("rg", "web").sku.capacity == 3
 

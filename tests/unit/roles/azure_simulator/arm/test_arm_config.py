@@ -128,6 +128,13 @@ def test_given_a_duration_when_read_then_it_is_seconds_or_none(text: Any, second
             {"lifecycle_hook_events": [{"scale_set": "web", "type": "UpgradeAutoOSScheduling", "vms": ["db"]}]},
             "arm.lifecycle_hook_events[0].vms: 'db' is not the name of one of its VMs",
         ),
+        (
+            {"load_balancers": [{"name": "f", "pools": {"p": [1]}}]},
+            "arm.load_balancers[0].pools.p[0]: 1 is not a text",
+        ),
+        ({"role_assignments": [{}]}, "arm.role_assignments[0].role: is missing"),
+        ({"role_assignments": [{}]}, "arm.role_assignments[0].principal_id: is missing"),
+        ({"role_assignments": [{}]}, "arm.role_assignments[0].scope: is missing"),
         ({"faults": [{"kind": "x"}]}, "arm.faults[0].kind: 'x' is not one of"),
     ],
 )

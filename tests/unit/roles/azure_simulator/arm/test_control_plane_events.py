@@ -225,9 +225,9 @@ def test_given_an_old_version_when_asked_for_then_the_rows_are_a_table(cloud: St
 
 
 @pytest.mark.parametrize(
-    "query", ["", "nonsense", f"{QUERY} | frobnicate", f"{QUERY} | where", "maintenanceresources |"]
+    "query", ["", 7, "nonsense", f"{QUERY} | frobnicate", f"{QUERY} | where", "maintenanceresources |"]
 )
-def test_given_an_invalid_query_when_sent_then_400_says_it_is_invalid(azure: Any, query: str) -> None:
+def test_given_an_invalid_query_when_sent_then_400_says_it_is_invalid(azure: Any, query: Any) -> None:
     with azure.refuses(400, "BadRequest") as refusal:
         ask_graph(azure, query)
     assert refusal.value.response.json()["error"]["details"][0]["code"] == "InvalidQuery"

@@ -87,7 +87,7 @@ def test_given_a_certificate_when_signing_in_then_only_the_one_that_is_registere
     own = throwaway if is_registered else certificate.make(tmp_path)
     both = tmp_path / "both.pem"
     both.write_bytes(own.certificate.read_bytes() + own.private_key.read_bytes())
-    registered = {"client_id": CLIENT, "secret": "x", "certificate": str(throwaway.certificate)}
+    registered = {"client_id": CLIENT, "certificate": str(throwaway.certificate)}
     azure = cloud(arm={"clients": [registered]})
     refusal = pytest.raises(ClientAuthenticationError, match="AADSTS700027")
     with (

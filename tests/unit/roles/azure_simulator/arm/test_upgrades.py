@@ -127,6 +127,25 @@ def test_given_a_rolling_upgrade_under_way_when_the_model_changes_again_then_it_
     assert [vm.provisioning_state for vm in vms] == ["Succeeded"] * 4
 
 
+def test_given_two_sets_when_the_upgrade_of_one_is_cancelled_then_that_of_the_other_goes_on(cloud: Start) -> None:
+    vms = [{"name": f"{name}_0", "address": f"127.0.78.{n}", "scale_set": name} for n, name in ((1, "web"), (2, "db"))]
+    sets = [{"name": name, "outdated": [f"{name}_0"], "properties": HEALTH} for name in ("web", "db")]
+    azure = cloud(arm={"scale_sets": sets}, vms=vms, speed=None)
+    upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
+    upgrade = upgrades.begin_start_os_upgrade("rg", "db")
+    upgrades.begin_start_os_upgrade("rg", "web", polling=False)
+    upgrades.begin_cancel("rg", "web", polling=False)
+    azure.azure.advance(60)
+    upgrade.result()
+
+
+def test_given_mode_rolling_when_all_instances_have_the_model_then_no_upgrade_begins(cloud: Start) -> None:
+    azure = cloud(arm=of_mode("Rolling"))
+    azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", {"tags": {"a": "b"}}).result()
+    with pytest.raises(ResourceNotFoundError):
+        azure.compute.virtual_machine_scale_set_rolling_upgrades.get_latest("rg", "web")
+
+
 def test_given_an_instance_that_is_deleted_while_it_is_updated_then_it_is_gone_once(cloud: Start) -> None:
     azure = cloud(arm=lagging("web_0"), speed=None)
     azure.compute.virtual_machine_scale_sets.begin_update_instances("rg", "web", {"instanceIds": ["0"]}, polling=False)
