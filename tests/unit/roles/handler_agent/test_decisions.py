@@ -14,6 +14,7 @@ from foghorn_agent.config import parse_config
 from foghorn_agent.decide.decisions import (
     MemberStatus,
     Work,
+    awaiting_approval,
     ended,
     is_ready,
     next_work,
@@ -350,6 +351,7 @@ def test_given_no_time_when_the_shutdown_is_due_then_it_is_run_anyway() -> None:
     assert drain.is_cut
     shutdown = due(finished(finished(state)), -5.0)
     assert (shutdown.stage, shutdown.seconds, shutdown.is_cut) == ("shutdown", 60.0, False)
+    assert due(finished(finished(state)), 0.5).seconds == 0.5
 
 
 def test_given_an_event_that_is_over_when_nothing_else_is_listed_then_the_machine_is_restored_step_by_step() -> None:
@@ -499,6 +501,22 @@ def test_given_an_event_of_this_machine_alone_when_ready_then_only_never_keeps_i
     rules = parse_config({"policies": [dict(POLICY, approve=approve)], "quorum": QUORUM}).rules
     state = ready_for(event())
     assert bool(to_approve(state, rules, {}, NOBODY)) is (approve != "never")
+
+
+@pytest.mark.parametrize("approve", ["never", "when_ready"])
+def test_given_an_event_and_a_drain_by_hand_when_asked_what_may_be_approved_then_never_the_drain(approve: str) -> None:
+    rules = parse_config({"policies": [dict(POLICY, approve=approve)], "quorum": QUORUM}).rules
+    state = apply(taken_in(NAMED, document(event())), {"kind": "manual", "wanted": True, "at": NOW})
+    awaited = [one.event_id for one, _plan in awaiting_approval(state, rules)]
+    assert awaited == ([] if approve == "never" else ["E-1"])
+
+
+def test_given_an_event_that_is_ready_when_the_configuration_adds_a_step_then_it_is_not_ready_any_more() -> None:
+    more = [*POLICY["shutdown"], {"command": ["/bin/sync.exe"], "name": "sync"}]
+    rules = parse_config({"policies": [dict(POLICY, shutdown=more)], "quorum": QUORUM}).rules
+    state = ready_for(event())
+    assert to_approve(state, rules, {}, NOBODY) == []
+    assert [one["state"] for one in transitions(state, rules)] == [BEGUN]
 
 
 @pytest.mark.parametrize(

@@ -591,7 +591,7 @@ def _stages_to_do(
 
 def awaiting_approval(state: State, rules: Sequence[Rule]) -> "List[Tuple[Tracked, Plan]]":
     """The events that this VM's plans let be approved, sooner or later, with their plans."""
-    mine = [one for one in state.tracked if one.over is None and one.event.is_scheduled and not one.is_manual]
+    mine = [one for one in state.tracked if one.over is None and one.event.is_scheduled]
     return [(one, plan) for one, plan in ((one, plan_of(rules, one)) for one in mine) if plan.approve != NEVER]
 
 

@@ -245,7 +245,7 @@ def seconds_for(steps: Sequence[Step], seconds_left: Optional[float]) -> float:
     own = steps[0].timeout
     pauses = sum(step.timeout for step in steps if step.kind == PAUSE)
     others = sum(step.timeout for step in steps if step.kind != PAUSE)
-    if seconds_left is None or pauses + others <= seconds_left:
+    if seconds_left is None:
         return own
     for_pauses = min(pauses, max(seconds_left / 2, seconds_left - others))
     share = for_pauses / pauses if steps[0].kind == PAUSE else (seconds_left - for_pauses) / others
