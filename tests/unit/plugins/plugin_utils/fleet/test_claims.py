@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import multiprocessing
 import os
 import socket
 import subprocess
@@ -92,6 +93,15 @@ def test_given_a_lease_of_a_run_elsewhere_then_nothing_is_known_of_its_end(other
     assert is_alive({"process": process}) is False
     assert is_alive({"process": process | other}) is None
     assert is_alive({"process": None}) is None
+
+
+def test_given_a_run_that_is_described_in_a_worker_then_it_is_alive_as_long_as_the_process_that_began_the_worker() -> (
+    None
+):
+    with multiprocessing.get_context("spawn").Pool(1) as workers:
+        described = workers.apply(describe_run, ("drain",))
+
+    assert described["process"]["pid"] == os.getpid()
 
 
 def test_given_a_process_that_has_the_number_of_one_that_ended_then_that_is_dead_anyway() -> None:
