@@ -439,6 +439,15 @@ def test_given_a_vm_when_its_compute_metadata_is_read_then_it_is_what_handlers_n
     assert compute["osProfile"]["computerName"] == "set00000B"
 
 
+@pytest.mark.parametrize(("os_type", "publisher"), [("Linux", "Canonical"), ("Windows", "MicrosoftWindowsServer")])
+def test_given_an_operating_system_when_asked_for_then_the_image_is_one_of_it(
+    simulate: Simulate, os_type: str, publisher: str
+) -> None:
+    azure = simulate(vms=[{"name": "vm", "address": "127.0.77.11", "os_type": os_type}])
+    compute = ask(azure.imds["vm"], f"{INSTANCE}/compute?api-version=2021-12-13").json
+    assert (compute["osType"], compute["publisher"]) == (os_type, publisher)
+
+
 @pytest.mark.parametrize(
     ("version", "has", "lacks"),
     [

@@ -129,6 +129,18 @@ def test_given_an_upgrade_when_it_is_cancelled_then_the_batch_under_way_is_finis
     assert progress(azure)[:2] == ("Cancelled", number)
 
 
+def test_given_an_instance_that_is_protected_during_the_upgrade_when_its_batch_comes_then_it_keeps_its_disk(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=rolling(), speed=None)
+    seek(azure)
+    azure.azure.advance(1)
+    body = {"location": "westeurope", "properties": {"protectionPolicy": {"protectFromScaleSetActions": True}}}
+    assert azure.raw("PUT", azure.path(f"virtualMachineScaleSets/web/virtualMachines/2?{API}"), body).status == 200
+    azure.azure.advance(600)
+    assert disks(azure) == ["2", "2", "1", "2"]
+
+
 def test_given_an_image_without_a_version_when_its_approval_is_sought_then_400(cloud: Start) -> None:
     azure = cloud(arm=rolling())
     path = azure.path(f"virtualMachineScaleSets/web/seekAutoOSUpgradeApproval?{API}")

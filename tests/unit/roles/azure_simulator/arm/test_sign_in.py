@@ -113,6 +113,7 @@ def test_given_a_federated_token_when_signing_in_then_issuer_and_subject_count(c
         ({"sub": "repo:else"}, "AADSTS700213"),
         ({"iss": "https://other.example/"}, "AADSTS700213"),
         ({"aud": "api://else"}, "AADSTS700212"),
+        ({"aud": "api://AzureADTokenExchange2"}, "AADSTS700212"),
         ({"exp": 1}, "AADSTS700024"),
         (None, "AADSTS50027"),
         ("W10.W10.c2lnbmF0dXJl", "AADSTS50027"),
