@@ -295,6 +295,21 @@ def test_given_a_step_that_fails_when_the_plan_continues_then_the_rest_follows_a
     assert to_approve(state, RULES, {}, NOBODY) == []
 
 
+@pytest.mark.parametrize("on_failure", [IGNORE, FINISH])
+def test_given_hooks_alone_that_have_failed_when_the_plan_ignores_that_then_the_event_is_approved(
+    on_failure: str,
+) -> None:
+    policy = {"drain": [{"hooks": True}], "approve": "when_ready", "on_failure": on_failure}
+    rules = parse_config({"policies": [policy]}).rules
+    state = taken_in(NAMED, document(event()))
+    state = apply(state, *transitions(state, rules))
+    work = next_work(state, rules, {})
+    assert work is not None
+    state = apply(state, ended(work, plan_of(rules, state.tracked[0]), outcome(False)))
+    state = apply(state, *transitions(state, rules))
+    assert bool(to_approve(state, rules, {}, NOBODY)) is (on_failure == IGNORE)
+
+
 def test_given_a_step_that_has_failed_when_the_configuration_drops_its_stage_then_nothing_is_approved() -> None:
     drained = finished(finished(advanced(taken_in(NAMED, document(event())))))
     state = finished(drained, succeeded=False)
@@ -356,8 +371,12 @@ def test_given_no_time_when_the_shutdown_is_due_then_it_is_run_anyway() -> None:
 
 def test_given_an_event_that_is_over_when_nothing_else_is_listed_then_the_machine_is_restored_step_by_step() -> None:
     state = finished(advanced(taken_in(NAMED, document(event()))))
-    state = advanced(taken_in(state, document(incarnation=2)))
+    state = taken_in(state, document(incarnation=2))
+    (begun,) = transitions(state, RULES)
+    assert begun["back_from"] == [{"event_id": "E-1", "event_type": "Reboot", "outcome": WITHDRAWN}]
+    state = advanced(state)
     assert state.restore.state == BEGUN
+    assert due(state).outcome == WITHDRAWN
     names, state = steps_to_the_end(state)
     assert names == [("restore", "start"), ("restore", "register")]
     assert state.tracked == ()
@@ -421,10 +440,11 @@ def test_given_two_events_when_asked_what_comes_next_then_the_one_that_begins_fi
 def test_given_a_machine_that_has_booted_for_an_unknown_reason_then_no_stage_continues_and_nothing_is_approved() -> (
     None
 ):
-    state = apply(ready_for(event()), {"kind": "boot", "boot_id": "boot-1"})
-    assert work_for(state) is None
-    assert transitions(state, RULES) == []
-    assert to_approve(state, RULES, {}, NOBODY) == []
+    for before in (advanced(taken_in(NAMED, document(event()))), ready_for(event())):
+        state = apply(before, {"kind": "boot", "boot_id": "boot-1"})
+        assert work_for(state) is None
+        assert transitions(state, RULES) == []
+        assert to_approve(state, RULES, {}, NOBODY) == []
 
 
 # --- who approves -----------------------------------------------------------------------------------
