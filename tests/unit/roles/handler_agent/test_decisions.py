@@ -529,6 +529,9 @@ def test_given_an_event_and_a_drain_by_hand_when_asked_what_may_be_approved_then
     state = apply(taken_in(NAMED, document(event())), {"kind": "manual", "wanted": True, "at": NOW})
     awaited = [one.event_id for one, _plan in awaiting_approval(state, rules)]
     assert awaited == ([] if approve == "never" else ["E-1"])
+    begun = ready_for(event())
+    for listed in ([event(event_status="Started")], []):
+        assert awaiting_approval(taken_in(begun, document(*listed, incarnation=2)), rules) == []
 
 
 def test_given_an_event_that_is_ready_when_the_configuration_adds_a_step_then_it_is_not_ready_any_more() -> None:
