@@ -280,7 +280,7 @@ class Balancer:
     def remove(self, vm: str) -> None:
         """Remove a deleted machine for good; its flows end."""
         member = self.members.get(vm)
-        if member is None or member.removed:
+        if member is None:
             return
         was_in_rotation = member.in_rotation
         member.removed = True

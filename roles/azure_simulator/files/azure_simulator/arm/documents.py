@@ -35,10 +35,11 @@ def show_set(scale_set: ScaleSet, version: str) -> dict[str, Any]:
 def show_instance(
     scale_set: ScaleSet, machine: Machine, resources: ComputeResources, version: str, with_view: bool = False
 ) -> dict[str, Any]:
-    """An instance of a uniform set, or of a flexible one as its set shows it."""
+    """An instance of a uniform set."""
     vm = machine.vm
     world = resources.world
-    nic = _nic_id(scale_set, machine)
+    instance_id = f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}"
+    nic = f"{instance_id}/networkInterfaces/{scale_set.name}-nic"
     properties: dict[str, Any] = {
         "latestModelApplied": scale_set.latest(machine),
         "modelDefinitionApplied": "VirtualMachineScaleSet",
@@ -58,7 +59,7 @@ def show_instance(
         properties["instanceView"] = instance_view(machine, resources)
     shown: dict[str, Any] = {
         "name": vm.name,
-        "id": f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}",
+        "id": instance_id,
         "type": "Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
         "location": scale_set.location,
         "tags": machine.tags,
@@ -156,13 +157,6 @@ def show_availability_set(found: AvailabilitySet, resources: ComputeResources, v
         "sku": dict(found.sku),
         "properties": {**properties, "virtualMachines": members},
     }
-
-
-def _nic_id(scale_set: ScaleSet, machine: Machine) -> str:
-    if scale_set.flexible:
-        group = (machine.vm.subscription_id, machine.vm.resource_group)
-        return network_id(*group, "networkInterfaces", f"{machine.name}-nic")
-    return f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}/networkInterfaces/{scale_set.name}-nic"
 
 
 def _storage(scale_set: ScaleSet, machine: Machine) -> dict[str, Any]:

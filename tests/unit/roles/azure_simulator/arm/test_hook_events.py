@@ -66,6 +66,15 @@ def test_given_a_batch_when_an_instance_is_approved_then_the_other_keeps_waiting
     assert answer(azure, (2, "Approved")).status == 409
 
 
+def test_given_a_flexible_set_when_a_batch_is_asked_about_then_its_targets_are_vms(cloud: Start) -> None:
+    azure = cloud(
+        arm={"lifecycle_hook_events": [{"scale_set": "api", "type": BATCH, "vms": ["api_0a2b3c4d"]}]}, speed=None
+    )
+    (one,) = azure.compute.virtual_machine_scale_set_life_cycle_hook_events.list("rg", "api")
+    ids = [target.resource.id for target in one.properties.target_resources]
+    assert ids == [azure.compute.virtual_machines.get("rg", "api_0a2b3c4d").id]
+
+
 def test_given_microsofts_client_when_it_answers_then_it_takes_202_for_an_error_though_the_answer_is_taken(
     cloud: Start,
 ) -> None:
