@@ -509,9 +509,20 @@ def test_given_a_leader_that_would_not_approve_when_asked_then_the_next_does_if_
     assert bool(to_approve(state, RULES, {"e-1": {name_key("web_1"): word}}, NOBODY)) is is_approved
 
 
-def test_given_several_events_that_are_ready_when_approved_then_all_of_them_in_order_of_urgency() -> None:
+@pytest.mark.parametrize("approve", ["never", "when_ready", "quorum"])
+def test_given_a_shared_event_when_all_members_agree_then_only_a_plan_with_a_quorum_lets_it_be_approved(
+    approve: str,
+) -> None:
+    rules = parse_config({"policies": [dict(POLICY, approve=approve)], "quorum": QUORUM}).rules
+    state = ready_for(event(resources=(VM_NAME, "web_1")))
+    words = {"e-1": {name_key("web_1"): AGREES}}
+    assert bool(to_approve(state, rules, words, NOBODY)) is (approve == "quorum")
+
+
+def test_given_several_events_that_are_ready_when_approved_then_all_that_are_not_withheld_in_order_of_urgency() -> None:
     state = ready_for(event("E-1"), event("E-2", not_before=START - timedelta(seconds=9)))
     assert [one.event_id for one in to_approve(state, RULES, {}, NOBODY)] == ["E-2", "E-1"]
+    assert [one.event_id for one in to_approve(state, RULES, {}, NOBODY, withheld=["E-2"])] == ["E-1"]
 
 
 @pytest.mark.parametrize("approve", ["never", "when_ready", "quorum"])
