@@ -10,7 +10,7 @@ from typing import Any, Dict
 
 import pytest
 from foghorn_agent.config import parse_config
-from foghorn_agent.decide.policy import keyed
+from foghorn_agent.decide.policy import default_rules, hooks_step, keyed
 from foghorn_agent.decide.state import SUCCEEDED, Progress, State, Tracked
 from foghorn_agent.http.status import Health, as_table, describe, phase
 from foghorn_core.scheduled_events.dates import format_date
@@ -139,6 +139,16 @@ def test_given_an_event_when_asked_for_its_phase_then_it_is_named(change: Dict[s
     event = Event("E-1", "Reboot", "Scheduled", (VM_NAME,))
     one = Tracked(event, event)._replace(**change)
     assert phase(one, RULES) == expected
+
+
+@pytest.mark.parametrize(("event_type", "expected"), [("Freeze", "ready"), ("Reboot", "seen")])
+def test_given_hooks_alone_and_none_of_them_when_all_stages_are_done_then_only_what_is_never_approved_is_ready(
+    event_type: str, expected: str
+) -> None:
+    event = Event("E-1", event_type, "Scheduled", (VM_NAME,))
+    rules = default_rules()
+    both = Progress(SUCCEEDED, tuple(key for key, _step in keyed([hooks_step()])))
+    assert phase(Tracked(event, event, drain=both, shutdown=both), rules) == expected
 
 
 def test_given_an_event_without_a_plan_when_asked_for_its_phase_then_it_is_ignored() -> None:
