@@ -254,7 +254,6 @@ class World:
 
     def _delete_vm(self, vm: Vm) -> None:
         vm.deleted = True
-        vm.impacts.clear()
         for event in list(self.events.values()):
             if event.status == SCHEDULED and all(self.vms[name].deleted for name in event.resources):
                 self._end(event, CANCELED)
@@ -432,7 +431,7 @@ class World:
 
     def _start_soon(self, event: Event) -> None:
         if event.life.approval_delay:
-            self.at(min(event.not_before, self.now + event.life.approval_delay), lambda: self._start_if_due(event))
+            self.at(self.now + event.life.approval_delay, lambda: self._start_if_due(event))
         else:
             self._start_if_due(event)
 
@@ -507,5 +506,5 @@ class World:
         scope = self._scope(event)
         self._refresh(scope)
         self._tell("event", status, event=event)
-        if event.event_type == "Terminate" and status == CANCELED:
+        if event.event_type == "Terminate":
             self._release_terminates(scope)

@@ -49,6 +49,7 @@ def test_given_a_recommendation_when_approved_then_nothing_starts_and_it_is_foll
 
     pass_time(world, 299)
     assert told(world, "web_0") == [(event.event_id, "Scheduled")]
+    assert world.feed("web_0").notices[0].not_before is None
     pass_time(world, 1)
     assert (event.started, told(world, "web_0"), world.vms["web_0"].state) == (None, [], "running")
     assert list(world.events.values()) == [event]
@@ -119,6 +120,24 @@ def test_given_a_deleting_event_when_its_impact_is_over_then_its_vm_is_gone_for_
     assert world.vms["web_0"].state == "deleted"
     pass_time(world, DISABLE_AFTER)
     assert world.vms["web_0"].state == "deleted"
+
+
+def test_given_a_deletion_that_takes_no_time_when_it_starts_then_its_vm_is_gone() -> None:
+    world = make_world()
+    announce(world, "Terminate", "web_0", born_started=True, impact=0)
+    assert world.vms["web_0"].state == "deleted"
+
+
+def test_given_a_vm_that_is_deleted_when_something_would_be_done_to_it_then_only_the_others_are_hit() -> None:
+    world = make_world()
+    announce(world, "Reboot", "web_0", "web_1", notice=10)
+    done: list[str] = []
+    world.replace_disk("web_0", 5, lambda: done.append("disk"))
+    world.remove_vm("web_0")
+    changes: list[Change] = []
+    world.listen(changes.append)
+    pass_time(world, 10)
+    assert ([change.vm for change in changes if change.kind == "impact"], done) == (["web_1"], ["disk"])
 
 
 def test_given_several_impacts_when_they_overlap_then_the_gravest_shows() -> None:
@@ -366,15 +385,24 @@ def test_given_a_shared_event_when_anyone_of_the_scope_approves_then_it_starts_f
     assert event.notice_left_at_approval == 800
 
 
-def test_given_an_approval_when_repeated_then_it_is_noted_as_such_and_nothing_else_changes() -> None:
+@pytest.mark.parametrize("delay", [0, 60])
+def test_given_an_approval_when_repeated_then_it_is_noted_as_such_and_nothing_else_changes(delay: float) -> None:
     world = make_world()
-    event = announce(world, "Reboot", "web_0")
+    event = announce(world, "Reboot", "web_0", approval_delay=delay)
     world.approve("web_0", [event])
     pass_time(world, 5)
     world.approve("web_1", [event])
     assert [(approval.vm, approval.repeated) for approval in event.approvals] == [("web_0", False), ("web_1", True)]
     assert event.notice_left_at_approval == 900
-    assert event.started == event.approvals[0].at
+    pass_time(world, 55)
+    assert event.started == event.approvals[0].at + delay
+
+
+def test_given_an_event_that_has_started_unapproved_when_approved_then_that_came_too_late_to_count() -> None:
+    world = make_world()
+    event = announce(world, "Freeze", "web_0", born_started=True)
+    world.approve("web_0", [event])
+    assert ([one.repeated for one in event.approvals], event.notice_left_at_approval) == ([True], None)
 
 
 def test_given_an_approval_delay_when_approved_then_the_start_comes_later_but_not_after_not_before() -> None:
