@@ -968,10 +968,11 @@ def test_given_updates_of_a_whole_group_when_the_minimum_allows_that_then_all_go
     assert begin(hosts, Policy(minimum_in_service="0"), NOW, demand=DemandKind.UPDATE).plan.batches == [["h0", "h1"]]
 
 
-def test_given_updates_when_a_host_answers_late_then_it_goes_with_the_others() -> None:
+@pytest.mark.parametrize("late", ["h1", "h3"], ids=["that is updated", "without which there is no room"])
+def test_given_updates_when_a_host_answers_late_then_all_that_are_updated_go_together(late: str) -> None:
     world = Updates(NOW)
-    world.machines["h1"].unplugged = True
-    world.happens["h1", Step.ASK] = lambda: setattr(world.machines["h1"], "unplugged", False)
+    world.machines[late].unplugged = True
+    world.happens[late, Step.ASK] = lambda: setattr(world.machines[late], "unplugged", False)
 
     play(world, demand=DemandKind.UPDATE)
 

@@ -190,6 +190,7 @@ def test_given_a_host_that_does_not_answer_then_it_counts_as_out_of_service() ->
 
     assert plan.batches == [["h0"], ["h1"]]
     assert plan.unanswered == ["h3"]
+    assert plan.turns == [["h0"], ["h3"], ["h1"]], "it is asked again as soon as nothing is urgent"
 
 
 def test_given_an_event_that_also_hits_a_lookalike_of_a_host_then_that_is_an_outsider_and_nothing_is_approved() -> None:
@@ -961,7 +962,26 @@ def test_given_an_eviction_when_another_host_has_no_room_then_that_waits_for_a_r
 
     plan = make_plan([slow, hit], Policy(minimum_in_service="2"), NOW, rest=[away._replace(is_out=True)])
 
-    assert (plan.batches, list(plan.deferred)) == ([["h0"]], ["h1"])
+    assert (plan.batches, list(plan.deferred), plan.held) == ([["h0"]], ["h1"], {})
+
+
+def test_given_no_room_when_the_turn_of_a_host_comes_that_is_out_already_then_it_goes() -> None:
+    hit, away, other = fleet(event(), count=3, is_out=True)
+
+    plan = make_plan([hit], Policy(minimum_in_service="2"), NOW, rest=[away, other._replace(is_out=False)])
+
+    assert (plan.batches, plan.held) == ([["h0"]], {})
+
+
+def test_given_two_that_are_hit_at_once_when_the_time_of_one_has_come_then_the_other_waits_for_room() -> None:
+    slow, hit, away, other = fleet(*(event(resources=(f"vm_{n}",), notice=900) for n in (0, 1)))
+    deferred = {"h0": NOW, "h1": NOW + 600}
+
+    plan = make_plan(
+        [slow, hit], Policy(minimum_in_service="2"), NOW, rest=[away._replace(is_out=True), other], deferred=deferred
+    )
+
+    assert (plan.batches, plan.deferred, plan.held) == ([["h0"]], {"h1": NOW + 600}, {})
 
 
 @pytest.mark.parametrize(("notice", "batch"), [(78, ["h0", "h1"]), (900, ["h1"])])
