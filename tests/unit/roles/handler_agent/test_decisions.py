@@ -394,6 +394,13 @@ def test_given_a_restore_under_way_when_another_event_needs_the_machine_out_then
     assert (work.event.event_id, work.stage) == ("E-2", "drain")
 
 
+def test_given_a_restore_under_way_when_the_machine_is_drained_by_hand_then_it_is_given_up() -> None:
+    state = finished(advanced(taken_in(NAMED, document(event()))))
+    state = advanced(taken_in(state, document(incarnation=2)))
+    given_up = transitions(apply(state, {"kind": "manual", "wanted": True, "at": NOW}), RULES)[0]
+    assert (given_up["state"], [one["event_id"] for one in given_up["back_from"]]) == (FAILED, ["E-1"])
+
+
 @pytest.mark.parametrize("event_type", ["Terminate", "Preempt"])
 @pytest.mark.parametrize(("status", "is_restored"), [("Scheduled", True), ("Started", False)])
 def test_given_a_deletion_when_it_is_over_then_the_machine_is_restored_only_if_it_was_withdrawn(
