@@ -965,6 +965,24 @@ def test_given_an_eviction_when_another_host_has_no_room_then_that_waits_for_a_r
     assert (plan.batches, list(plan.deferred), plan.held) == ([["h0"]], ["h1"], {})
 
 
+def test_given_a_host_that_is_held_back_and_out_when_another_is_hit_then_it_counts_as_out_of_service() -> None:
+    hit, held, other = fleet(event(resources=("vm_0",)), event(resources=("vm_1",)), count=3)
+    held = held._replace(held="its clock is wrong", is_out=True)
+
+    plan = make_plan([hit, held, other], Policy(minimum_in_service="2"), NOW)
+
+    assert (plan.batches, set(plan.held)) == ([], {"h0", "h1"})
+
+
+def test_given_no_room_for_hosts_that_share_an_event_when_only_one_of_them_is_away_then_they_wait_for_nobody() -> None:
+    hit, away, down, other = fleet(event(resources=("vm_0", "vm_1"), notice=250))
+    rest = [down._replace(is_drained=True), other]
+
+    plan = make_plan([hit, away._replace(is_out=True)], Policy(minimum_in_service="2"), NOW, rest=rest)
+
+    assert (plan.batches, plan.deferred) == ([["h0", "h1"]], {})
+
+
 def test_given_no_room_when_the_turn_of_a_host_comes_that_is_out_already_then_it_goes() -> None:
     hit, away, other = fleet(event(), count=3, is_out=True)
 
