@@ -72,6 +72,8 @@ integration-playbooks integration-control-plane integration-arm: ON_CORE := olde
 integration-modules integration-newest: ON_CORE := newest
 # What many an ansible.cfg sets: before ansible-core 2.19, templates make numbers of text then.
 integration-control-plane integration-arm: export ANSIBLE_JINJA2_NATIVE := 1
+# Few controllers are in UTC. In this form a zone needs no database.
+$(INTEGRATION) integration-newest: export TZ := EAST-5:45
 $(INTEGRATION) integration-newest unit-agent unit-agent-lives unit-rest: $(VENV)/.test
 	$(if $(ON_CORE),OTHERWISE=$(VENV) tools/on_other_core.sh $(ON_CORE) $(CACHE) @python,python) -m pytest -o cache_dir=$(CACHE)/pytest-$@ $(TESTS)
 
