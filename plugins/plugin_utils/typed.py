@@ -31,7 +31,7 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
 def typed(value: Any, kind: str, elements: str | None = None) -> Any:
     """Convert a value to the type of an option.
 
-    :param value: a list may be JSON or YAML in one line, or entries separated by commas or line breaks; an empty text
+    :param value: a list may be JSON or YAML, or entries separated by commas or line breaks; an empty text
         is an empty list or dictionary; None stays None
     :param kind: `list`, `bool`, `dict`, `float`, `int` or `str`
     :param elements: that of the entries of a list; None: they stay as they are
@@ -45,15 +45,17 @@ def typed(value: Any, kind: str, elements: str | None = None) -> Any:
     try:
         if kind != "list":
             return (
-                {} if kind == "dict" and value == "" else _CHECKS[kind](_read(value, "{") if kind == "dict" else value)
+                {}
+                if kind == "dict" and value == ""
+                else _CHECKS[kind](_read(value, ("{",)) if kind == "dict" else value)
             )
-        entries = _entries(_read(value, "["))
+        entries = _entries(_read(value, ("[", "- ")))
         return entries if elements is None else [typed(entry, elements) for entry in entries]
     except (TypeError, ValueError, yaml.YAMLError) as error:
         raise ValueError("%r is no %s: %s" % (value, kind, str(error).splitlines()[0])) from error
 
 
-def _read(value: Any, begin: str) -> Any:
+def _read(value: Any, begin: tuple[str, ...]) -> Any:
     return yaml.safe_load(value) if isinstance(value, str) and value.strip().startswith(begin) else value
 
 

@@ -24,6 +24,9 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.typed import 
         ('["10.0.9.4", "10.1.0.0/24"]', "list", "str", ["10.0.9.4", "10.1.0.0/24"]),
         ("10.0.9.4, 10.1.0.0/24\n", "list", "str", ["10.0.9.4", "10.1.0.0/24"]),
         ("10.0.9.4\n10.1.0.0/24\n", "list", None, ["10.0.9.4", "10.1.0.0/24"]),
+        # As somebody writes a list in a field of a survey with several lines.
+        ("- 10.0.9.4\r\n- 10.1.0.0/24\r\n", "list", "str", ["10.0.9.4", "10.1.0.0/24"]),
+        ("- name: nginx\n  timeout: 60\n- app", "list", None, [{"name": "nginx", "timeout": 60}, "app"]),
         ("[8080, 8443]", "list", "int", [8080, 8443]),
         ("8080,8443", "list", "int", [8080, 8443]),
         (8080, "list", "int", [8080]),
