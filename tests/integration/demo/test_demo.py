@@ -18,6 +18,8 @@ from xml.etree import ElementTree
 import haproxy
 import pytest
 
+from tests.ansible_runs import run
+
 from .conftest import DEMO
 
 TOOLS = Path(__file__).resolve().parents[3] / "tools"
@@ -67,6 +69,12 @@ def _install(directory: Path) -> Path:
     install = [*galaxy, "-p", str(collections), str(tarball)]
     subprocess.run(install, check=True, stdout=subprocess.DEVNULL, env=environment)
     return collections
+
+
+def test_given_check_mode_then_the_playbook_runs_no_demo_and_succeeds() -> None:
+    ended = run("foghorn.azure_events.demo", "--check")
+
+    assert ended.returncode == 0, ended.stdout
 
 
 def _run_installed(directory: Path, collections: Path, picture_file: Path) -> tuple[int, str]:
