@@ -39,6 +39,11 @@ def as_utc(instant: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(instant))
 
 
+def time_of_day(instant: float) -> str:
+    """Format an instant for lines of output: in UTC, like the times of events."""
+    return time.strftime("%H:%M:%S UTC", time.gmtime(instant))
+
+
 def why_controller_is_wrong(clocks: Mapping[str, ClockReading]) -> str:
     """Say that the controller's clock is wrong; empty unless at least half of the hosts differ from it.
 

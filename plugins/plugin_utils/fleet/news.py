@@ -5,10 +5,10 @@
 fleet.
 """
 
-import time
 from collections.abc import Iterator, Mapping
 
 from .balancers import few
+from .clocks import time_of_day
 from .demand import NO_LIMIT
 from .groups import GroupState, count_groups
 from .policy import start_of
@@ -139,8 +139,7 @@ def _limit(instant: float | None) -> str:
 
 
 def _time(instant: float | None) -> str:
-    """The time of day on the controller."""
-    return "any moment" if instant is None else time.strftime("%H:%M:%S", time.localtime(instant))
+    return "any moment" if instant is None else time_of_day(instant)
 
 
 _TAKES_OUT = (Step.DRAIN.value, Step.STOP.value, Step.MOVE.value)

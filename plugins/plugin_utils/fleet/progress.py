@@ -8,10 +8,10 @@ A host that is being deleted stops answering.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from datetime import datetime, timezone
 from typing import Any
 
 from ...module_utils.scheduled_events.event import Event
+from .clocks import time_of_day
 from .plan import HostPlan
 from .policy import Policy, begins_soon, does_not_wait, start_of
 from .silence import remedy_for
@@ -142,13 +142,9 @@ def describe_wait(progress: Mapping[str, Any], events: Sequence[Event] | None, p
         limit = min(limit, _waits_for_answer_until(progress, progress["silent_since"], policy))
     return "waits for %s since %s, until %s at most" % (
         " and ".join(told or ["another poll for what is no longer listed"]),
-        _time_of_day(progress["began_at"]),
-        _time_of_day(limit),
+        time_of_day(progress["began_at"]),
+        time_of_day(limit),
     )
-
-
-def _time_of_day(instant: float) -> str:
-    return datetime.fromtimestamp(instant, timezone.utc).strftime("%H:%M:%S UTC")
 
 
 def _look_at_silence(progress: Progress, now: float) -> Progress:
