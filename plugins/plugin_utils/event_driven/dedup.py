@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from hashlib import blake2b
+from hashlib import sha256
 
 from ...module_utils.scheduled_events.event import name_key
 
@@ -67,6 +67,6 @@ class Deduplicator:
 
 
 def _digest(identity: Iterable[str]) -> bytes:
-    # An id takes 16 bytes, however long somebody makes it.
+    # An id takes 16 bytes, however long somebody makes it. SHA-256, because hosts in FIPS mode have no shorter digest.
     words = "\x1e".join("\x1f".join(name_key(word)) for word in identity)
-    return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return sha256(words.encode("utf-8", "surrogatepass")).digest()[:16]
