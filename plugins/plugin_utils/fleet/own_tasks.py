@@ -95,7 +95,7 @@ class _Reader:
         if path in self._seen or _COLLECTION in path.parents:
             return
         self._seen.add(path)
-        content = _read(path)
+        content = read_yaml(path)
         if holds_tasks and content is not None:
             self._check_tasks(content, "it", path, role)
 
@@ -159,7 +159,11 @@ def _is_literal(name: Any) -> bool:
     return isinstance(name, str) and "{{" not in name and "{%" not in name
 
 
-def _read(path: Path) -> Any:
+def read_yaml(path: Path) -> Any:
+    """Read a file as Ansible does, without its templates and secrets; None if it is encrypted as a whole.
+
+    :raises ValueError: if it cannot be read
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:

@@ -3,14 +3,17 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Checks all variables of a run before it touches the first host."""
 
+import contextlib
 import difflib
 import json
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible import context
 from ansible.errors import AnsibleError
 from ansible.inventory.manager import split_host_pattern
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -24,7 +27,7 @@ from ..tags import mistakes_in_tags
 from ..typed import typed
 from .claims import describe_run
 from .groups import read_minimum
-from .own_tasks import why_no_tasks
+from .own_tasks import read_yaml, why_no_tasks
 from .policy import PREFIX, PolicyError, read_policy
 from .reading import is_off
 
@@ -46,6 +49,7 @@ _NEARLY = 0.85
 _CLOSE = 0.7
 # The beginning itself may be misspelt, as in handle_event_hosts. Other variables are hardly ever this close to ours.
 _MISSPELT = 0.9
+_EXTENSION = re.compile("[.](?:ya?ml|json)$")
 _LETTERS = re.compile(r"[^\W\d_]")
 
 _ROLES_DIRECTORY = Path(__file__).parents[3] / "roles"
@@ -93,6 +97,8 @@ def check_variables(
         tuple(arguments["roles"]),
         alike,
     )
+    given = {name: hostvars[name] for name in {*arguments["hosts"], own}}
+    found += unread(given, of_play, arguments["prefixes"], arguments["roles"])
     names = [*of_play["groups"], *(name for group in of_play["groups"].values() for name in group)]
     found += unmatched(arguments["arguments"], of_play, names) + mistakes_in_tags()
     if found:
@@ -106,6 +112,58 @@ def _is_off(variables: Mapping[str, Any]) -> bool:
     except AnsibleError:
         return False
     return is_off(said)
+
+
+def unread(
+    hosts: Mapping[str, Any], of_play: Mapping[str, Any], prefixes: Sequence[str], roles: Sequence[str]
+) -> list[str]:
+    """Name variables of ours in files beside the operator's playbook, which Ansible reads for that one's plays alone.
+
+    :param hosts: by host of the play, its variables of the inventory and of the command line
+    :param of_play: all variables of one of them, those of its play and the defaults of roles included
+    :param prefixes: see `mistakes`
+    :param roles: see `mistakes`
+    """
+    begins = (*prefixes, *("%s_" % role for role in roles))
+    of_host = hosts[str(of_play["inventory_hostname"])]
+    defaults = {name: spec.get("default") for role in roles for name, spec in role_arguments(role).items()}
+    told = []
+    playbooks = [Path(os.path.abspath(path)) for path in context.CLIARGS.get("args") or () if os.path.isfile(path)]
+    for directory in sorted({path.parent for path in playbooks}):
+        for path in sorted(path for kind in ("group_vars", "host_vars") for path in directory.glob(kind + "/**/*")):
+            kind, target, *below = path.relative_to(directory).parts
+            target = target if below else _EXTENSION.sub("", target)
+            members = of_play["groups"].get(target, ()) if kind == "group_vars" else (target,)
+            names = [
+                name
+                for name in (_names_in(path) if any(member in hosts for member in members) else ())
+                if name.startswith(begins)
+                and any(name not in hosts[member] for member in members if member in hosts)
+                and (name in of_host or not _is_set(name, of_play, defaults.get(name)))
+            ]
+            if names:
+                told.append(
+                    "%s: %s: beside your own playbook, Ansible reads no variables for plays that are imported from a"
+                    " collection. Move them beside the inventory, or into vars of import_playbook"
+                    % (path, ", ".join(names))
+                )
+    return told
+
+
+def _is_set(name: str, of_play: Mapping[str, Any], default: Any) -> bool:
+    """Whether a play has a value of its own for a variable."""
+    try:
+        return bool(of_play.get(name, default) != default)
+    except AnsibleError:
+        return True
+
+
+def _names_in(path: Path) -> list[str]:
+    """The variables in a file; none if it is no such file, or is encrypted as a whole."""
+    with contextlib.suppress(ValueError):
+        content = read_yaml(path) if path.is_file() else None
+        return [name for name in content if isinstance(name, str)] if isinstance(content, dict) else []
+    return []
 
 
 def mistakes(

@@ -52,6 +52,21 @@ def test_given_a_misspelt_name_in_a_play_when_a_role_is_used_by_itself_then_it_i
     assert f"rescued={len(ROLES)}" in run.stdout, run.stdout
 
 
+def test_given_variables_beside_a_playbook_that_imports_ours_when_it_is_run_then_it_says_that_nobody_reads_them(
+    tmp_path: Path,
+) -> None:
+    site = tmp_path / "site" / "site.yml"
+    beside = site.parent / "group_vars" / "all.yml"
+    beside.parent.mkdir(parents=True)
+    site.write_text(yaml.safe_dump([{"ansible.builtin.import_playbook": "foghorn.azure_events.install_agent"}]))
+    beside.write_text("handler_agent_dry_run: true\n")
+
+    run = play(tmp_path, str(site))
+
+    assert run.returncode != 0, run.stdout
+    assert f"{beside}: handler_agent_dry_run: " in run.stdout, run.stdout
+
+
 @pytest.mark.parametrize(
     ("playbook", "name"), [("install_agent", "instal_agent_hosts"), ("verify_image", "verify_image_deprovisoned")]
 )

@@ -11,15 +11,18 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible import context
 from ansible.errors import AnsibleError
 from ansible.release import __version__
 from ansible.utils.collection_loader import _collection_finder as finder
+from ansible.utils.context_objects import CLIArgs
 from ansible_collections.foghorn.azure_events.plugins.action.check_variables import ARGUMENTS
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import (
     check_variables,
     differs,
     mistakes,
     unmatched,
+    unread,
 )
 
 PLAYBOOKS = Path(__file__).parents[5] / "playbooks"
@@ -404,11 +407,53 @@ class TestTheRun:
         for other in (running, unknown):
             assert "failed" in check(other, playbook="handle_events", arguments=OWN, prefixes=["handle_events_"])
 
+    @pytest.mark.parametrize(
+        ("file", "set_elsewhere", "is_told"),
+        [
+            ("group_vars/web.yml", {}, True),
+            ("group_vars/all/main", {}, True),
+            ("host_vars/web2.example.com", {}, True),
+            ("host_vars/web2.example.com.json", {}, True),
+            # It is read after all, or by the inventory, or is about hosts that the play does not have.
+            ("group_vars/web.yml", {"load_balancer_removal_ports": [443]}, False),
+            ("group_vars/db.yml", {}, False),
+            ("group_vars/web.yml~", {}, False),
+        ],
+    )
+    def test_given_variables_beside_the_operators_playbook_then_those_that_nobody_reads_are_named(
+        self, file: str, set_elsewhere: dict[str, Any], is_told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text("{load_balancer_removal_ports: [443], secret: !vault x, handled_by: me}\n")
+        (tmp_path / "site.yml").touch()
+        paths = ["foghorn.azure_events.doctor", str(tmp_path / "site.yml")]
+        monkeypatch.setattr(context, "CLIARGS", CLIArgs({"args": paths}))
+
+        found = check(host("web2.example.com", **set_elsewhere), prefixes=["handle_events_"]).get("msg", [])
+
+        assert [line.split(": ")[:2] for line in found] == (
+            [[str(tmp_path / file), "load_balancer_removal_ports"]] if is_told else []
+        )
+
+    def test_given_what_the_play_sets_then_it_may_be_beside_the_playbook_too(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "group_vars").mkdir()
+        (tmp_path / "group_vars" / "all.yml").write_text("handle_events_margin: 30\n")
+        (tmp_path / "site.yml").touch()
+        monkeypatch.setattr(context, "CLIARGS", CLIArgs({"args": [str(tmp_path / "site.yml")]}))
+        of_play = {"groups": {"all": ["web1"]}, "inventory_hostname": "web1"}
+
+        assert unread({"web1": {}}, {**of_play, "handle_events_margin": 60}, ["handle_events_"], []) == []
+        assert unread({"web1": {}}, of_play, ["handle_events_"], [])
+
 
 def check(other: Mapping[str, Any] | None = None, **given: Any) -> dict[str, Any]:
     """Check the variables of a host that has none, and of another."""
-    one = {"inventory_hostname": "web1", "ansible_version": {"full": __version__}, "groups": {"all": ["web1"]}}
+    others = {} if other is None else {"web2.example.com": other}
+    groups = {"all": ["web1", *others], "web": [*others], "db": ["db1"]}
+    one = {"inventory_hostname": "web1", "ansible_version": {"full": __version__}, "groups": groups}
     specs: Any = ARGUMENTS
-    hosts = {"web1": one} | ({} if other is None else {"web2": other})
+    hosts = {"web1": one, **others}
     arguments = {name: spec.get("default") for name, spec in specs.items()} | {"hosts": [*hosts]} | given
     return check_variables({**arguments, "roles": ["load_balancer_removal"]}, hosts, one)
