@@ -28,7 +28,7 @@ from foghorn_agent.decide.decisions import (
     transitions,
 )
 from foghorn_agent.decide.outcome import StepOutcome
-from foghorn_agent.decide.policy import FINISH, IGNORE, STOP, Plan
+from foghorn_agent.decide.policy import FINISH, IGNORE, STOP, Plan, Rule
 from foghorn_agent.decide.state import BEGUN, ENDED, FAILED, SUCCEEDED, WITHDRAWN, Progress, State, apply
 from foghorn_core.scheduled_events.document import Document, event_as_azure, parse_document
 from foghorn_core.scheduled_events.event import Event, name_key
@@ -270,14 +270,18 @@ def test_trap_3_given_a_machine_that_is_out_when_its_event_cannot_be_read_any_mo
     assert [one.event for one in taken_in(state, document(event())).tracked if one.over is None] == [event()]
 
 
-def test_given_a_step_that_fails_when_the_plan_stops_then_nothing_follows_and_nothing_is_approved() -> None:
-    rules = parse_config({"policies": [dict(POLICY, on_failure="stop")], "quorum": QUORUM}).rules
+def given_first_step_failed(rules: Sequence[Rule]) -> State:
     state = taken_in(NAMED, document(event()))
     state = apply(state, *transitions(state, rules))
     work = next_work(state, rules, {})
     assert work is not None
     state = apply(state, ended(work, plan_of(rules, state.tracked[0]), outcome(False)))
-    state = apply(state, *transitions(state, rules))
+    return apply(state, *transitions(state, rules))
+
+
+def test_given_a_step_that_fails_when_the_plan_stops_then_nothing_follows_and_nothing_is_approved() -> None:
+    rules = parse_config({"policies": [dict(POLICY, on_failure="stop")], "quorum": QUORUM}).rules
+    state = given_first_step_failed(rules)
     assert next_work(state, rules, {}) is None
     assert (state.tracked[0].drain.state, state.tracked[0].shutdown) == (FAILED, Progress())
     assert to_approve(state, rules, {}, NOBODY) == []
@@ -301,12 +305,7 @@ def test_given_hooks_alone_that_have_failed_when_the_plan_ignores_that_then_the_
 ) -> None:
     policy = {"drain": [{"hooks": True}], "approve": "when_ready", "on_failure": on_failure}
     rules = parse_config({"policies": [policy]}).rules
-    state = taken_in(NAMED, document(event()))
-    state = apply(state, *transitions(state, rules))
-    work = next_work(state, rules, {})
-    assert work is not None
-    state = apply(state, ended(work, plan_of(rules, state.tracked[0]), outcome(False)))
-    state = apply(state, *transitions(state, rules))
+    state = given_first_step_failed(rules)
     assert bool(to_approve(state, rules, {}, NOBODY)) is (on_failure == IGNORE)
 
 
