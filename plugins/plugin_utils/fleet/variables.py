@@ -5,6 +5,7 @@
 
 import contextlib
 import difflib
+import functools
 import json
 import os
 import re
@@ -63,8 +64,9 @@ _NOT_BY_INVENTORY = (
 Spec = dict[str, Any]
 
 
+@functools.cache
 def role_arguments(role: str) -> Spec:
-    """Read which variables a role of this collection takes, in any of its entry points."""
+    """Read which variables a role of this collection takes, in any of its entry points. Once: that takes long."""
     text = (_ROLES_DIRECTORY / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
     entry_points = yaml.safe_load(text)["argument_specs"].values()
     return {name: spec for entry in entry_points for name, spec in (entry.get("options") or {}).items()}
