@@ -83,14 +83,16 @@ def check_variables(
     :param of_play: all variables of the host that the task is for, those of its play and of its role included
     """
     own = str(of_play["inventory_hostname"])
+    # Ansible joins the variables of a host anew each time.
+    given = {name: hostvars[name] for name in {*arguments["hosts"], own}}
     # What the play itself sets holds for all of its hosts.
-    alike = [name for name in arguments["alike"] if not differs(name, of_play, hostvars[own])]
+    alike = [name for name in arguments["alike"] if not differs(name, of_play, given[own])]
     found = mistakes_in_version(of_play["ansible_version"]["full"])
     if arguments["strangers"]:
         found.append(
             _NOT_BY_INVENTORY % (arguments["chosen_by"], of_play[arguments["chosen_by"]], arguments["strangers"][0])
         )
-    hosts = [of_play if name == own else hostvars[name] for name in arguments["hosts"]]
+    hosts = [of_play if name == own else given[name] for name in arguments["hosts"]]
     found += mistakes(
         # A run leaves alone what is off. Its templates may lack what the inventory knows of running machines alone.
         [variables for variables in hosts if not (arguments["playbook"] and _is_off(variables))],
@@ -99,7 +101,6 @@ def check_variables(
         tuple(arguments["roles"]),
         alike,
     )
-    given = {name: hostvars[name] for name in {*arguments["hosts"], own}}
     found += unread(given, of_play, arguments["prefixes"], arguments["roles"])
     names = [*of_play["groups"], *(name for group in of_play["groups"].values() for name in group)]
     found += unmatched(arguments["arguments"], of_play, names) + mistakes_in_tags()
