@@ -224,9 +224,13 @@ def _mistakes_of(
             told.append("%s: %s" % (name, error))
             failed.add(name)
             continue
-        is_empty = isinstance(value, str) and not value.strip()
+        if isinstance(value, str) and value.isspace():
+            # Templates would take it for 0, or for a name.
+            told.append("%s: it is blank, which is no value: give one, or nothing" % name)
+            failed.add(name)
+            continue
         # A survey hands over an empty text where nothing was answered.
-        if value is None or (is_empty and name in own):
+        if value is None or (value == "" and name in own):
             # That of a role, unlike those of playbooks, would be lost for a null.
             if "default" in specs[name]:
                 told.append("%s: it is null, which is no value: give one, or omit it for the default" % name)

@@ -76,7 +76,7 @@ def test_given_answers_of_a_survey_then_text_is_as_good_as_numbers_and_empty_one
         handle_events_minimum_in_service="50%",
         handle_events_margin="",
         handle_events_approve_between="",
-        handle_events_poll_interval=" ",
+        handle_events_poll_interval="",
         load_balancer_removal_connections_timeout="120",
         load_balancer_removal_haproxy_shutdown_sessions="true",
         # Null is the same, also in a role, where that has no default.
@@ -123,6 +123,8 @@ def test_given_a_name_that_is_like_no_other_then_it_is_reported_alone() -> None:
         ({"load_balancer_removal_methods": ["haproxi"]}, ["load_balancer_removal_methods", "haproxi"]),
         ({"load_balancer_removal_connections_timeout": ""}, ["load_balancer_removal_connections_timeout"]),
         ({"load_balancer_removal_ports": ["https"]}, ["load_balancer_removal_ports", "https"]),
+        ({"handle_events_poll_interval": " "}, ["handle_events_poll_interval: it is blank"]),
+        ({"load_balancer_removal_health_probe_file": "\n"}, ["load_balancer_removal_health_probe_file: it is blank"]),
         # As a list without entries in YAML: the default of the role does not hold then.
         ({"load_balancer_removal_methods": None}, ["load_balancer_removal_methods: it is null"]),
     ],
@@ -266,7 +268,7 @@ def test_given_a_value_that_another_playbook_does_not_know_then_it_is_named_with
 
 
 def test_given_a_required_variable_of_the_playbook_when_it_is_missing_or_empty_then_it_is_reported() -> None:
-    for given in (host(), host(rehearse_event_type=" ")):
+    for given in (host(), host(rehearse_event_type="")):
         (told,) = mistakes([given], REHEARSE, ("rehearse_",), roles=())
         assert "missing required arguments: rehearse_event_type" in told
 
