@@ -118,9 +118,9 @@ def wait_for(ask: Callable[[], Any], said: Callable[[], str] = lambda: "", secon
     return answer
 
 
-@pytest.fixture(scope="session", autouse=True)
-def machine() -> Iterator[None]:
-    """The machine, up and running: its services end with the last program of a user."""
+@pytest.fixture(scope="session")
+def _prefix() -> None:
+    """The machine's disk and registry."""
     if not (PREFIX / "made").exists():
         subprocess.run(["rm", "-rf", str(PREFIX)], check=True)
         subprocess.run(["wineboot", "--init"], check=True, capture_output=True, timeout=PATIENCE)
@@ -129,6 +129,12 @@ def machine() -> Iterator[None]:
         subprocess.run(["wine", *version], check=True, capture_output=True, timeout=PATIENCE)
         subprocess.run(["wineserver", "--wait"], check=True, timeout=PATIENCE)
         (PREFIX / "made").touch()
+
+
+# For each file of tests: sockets of a program that was killed under Wine keep wineserver busy until it ends.
+@pytest.fixture(scope="module", autouse=True)
+def machine(_prefix: None) -> Iterator[None]:
+    """The machine, up and running: its services end with the last program of a user."""
     keeper = Program([PYTHON, "-IS", "-c", "import sys; print('up', flush=True); sys.stdin.read()"])
     wait_for(lambda: "up" in keeper.output, lambda: keeper.output)
     yield
