@@ -21,5 +21,7 @@ class ActionModule(ReachableAction):
         )
 
     def judged(self, answer: dict[str, Any], _host: str) -> dict[str, Any]:
-        """For a change that was made just now, the controller's clock gives the time."""
-        return {**answer, "since": answer.get("since") or time.time()}
+        """The machine says for how long it is out: since when, only the controller's clock can say."""
+        said = answer.pop("out_for", None)
+        out_for = max(0.0, said) if isinstance(said, (float, int)) else 0.0
+        return {**answer, "since": time.time() - out_for}

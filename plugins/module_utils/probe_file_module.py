@@ -64,7 +64,8 @@ def _take_out(module: AnsibleModule, record: str) -> Dict[str, Any]:
         )
     return {
         "changed": removal.changed,
-        "since": removal.since,
+        # Seconds, because its clock may be wrong.
+        "out_for": None if removal.since is None else time.time() - removal.since,
         "confirmed": bool(url) and removal.confirms,
         "diff": _diff(removal.changed, "in rotation\n", "out of rotation\n"),
     }
@@ -77,7 +78,7 @@ def _put_back(module: AnsibleModule, record: str) -> Dict[str, Any]:
         remove(record)
         time.sleep(max(module.params["noticed_within"], 0.0))
     diff = _diff(changed, "out of rotation\n", "in rotation\n")
-    return {"changed": changed or recorded, "since": None, "confirmed": False, "diff": diff}
+    return {"changed": changed or recorded, "out_for": None, "confirmed": False, "diff": diff}
 
 
 def _diff(changed: bool, before: str, after: str) -> Dict[str, str]:

@@ -92,8 +92,8 @@ confirmed:
   sample: true
 since:
   description:
-    - Since when the machine is out, in seconds since the epoch. If the file that takes it out existed before, the time
-      of that file.
+    - Since when the machine is out, in seconds since the epoch by the controller's clock. If the file that takes it out
+      existed before, the time of that file.
   returned: success
   type: float
   sample: 1788220800.0

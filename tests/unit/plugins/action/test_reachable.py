@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -76,3 +77,15 @@ def test_given_connections_that_remain_then_the_operator_sees_which(
     made(connections_drained).run(None, {"inventory_hostname": "web1"})
 
     assert "[web1]: Time ran out, connections remain: 10.0.0.9:443" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("out_for", "ago"), [(30.0, 30.0), (None, 0.0), (-3600.0, 0.0), ("x", 0.0)])
+def test_given_a_machine_that_says_for_how_long_it_is_out_then_since_is_by_the_controllers_clock(
+    out_for: object, ago: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ActionBase, "_execute_module", lambda _self, **_how: {"out_for": out_for})
+    begun = time.time()
+
+    answer = made(health_probe_file).run(None, {"inventory_hostname": "web1"})
+
+    assert begun - ago <= answer["since"] <= time.time() - ago

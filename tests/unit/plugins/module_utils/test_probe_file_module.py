@@ -145,3 +145,15 @@ def test_given_a_balancer_that_needs_time_when_restored_then_that_is_waited_for(
     place.turn("in", noticed_within=20.0)
 
     assert waited == [20.0]
+
+
+def test_given_a_machine_that_is_out_already_then_it_says_for_how_long_whatever_its_clock_says(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, 503)
+    place.marker.touch()
+    made_at = place.marker.stat().st_ctime
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=time.sleep, time=lambda: made_at + 30)
+    monkeypatch.setattr(probe_file_module, "time", clock)
+
+    assert place.turn("out")["out_for"] == 30
