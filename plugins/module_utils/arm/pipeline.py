@@ -197,6 +197,8 @@ def open_transport(asker: Asker, verify: bool, through_proxy: bool, judge: Judge
 
 def _make_adapter(asker: Asker) -> Any:
     """Make what requests sends through: it takes an answer of limited size, with the caller's secrets masked in it."""
+    from azure.core.exceptions import ServiceResponseError
+    from requests import RequestException
     from requests.adapters import HTTPAdapter
     from urllib3 import Retry
 
@@ -205,17 +207,21 @@ def _make_adapter(asker: Asker) -> Any:
             """Send, and read all of the answer."""
             response = super().send(request, **dict(kwargs, stream=True))
             content = bytearray()
-            for chunk in response.iter_content(_CHUNK):
-                content += chunk
-                if asker.deadline.remaining() <= 0:
-                    # Nobody waits for it any more.
-                    response.close()
-                    raise OutOfTime(asker.asked)
-                if len(content) > _LARGEST_ANSWER:
-                    response.close()
-                    raise ArmError(
-                        "%s had no usable answer: it has more than %d MiB" % (asker.asked, _LARGEST_ANSWER // 2**20)
-                    )
+            try:
+                for chunk in response.iter_content(_CHUNK):
+                    content += chunk
+                    if asker.deadline.remaining() <= 0:
+                        # Nobody waits for it any more.
+                        response.close()
+                        raise OutOfTime(asker.asked)
+                    if len(content) > _LARGEST_ANSWER:
+                        response.close()
+                        raise ArmError(
+                            "%s had no usable answer: it has more than %d MiB" % (asker.asked, _LARGEST_ANSWER // 2**20)
+                        )
+            except RequestException as error:
+                # azure-core takes an answer that stops in the middle for a request that was not sent.
+                raise ServiceResponseError(error, error=error) from error
             # An error may quote the request. In Latin-1, each byte is a character.
             response._content = mask(content.decode("latin-1"), _secrets_of(request)).encode("latin-1")
             return response

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import builtins
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import quote, quote_plus
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import pipeline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.answers import Json
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
     MOST_EDITS,
@@ -442,6 +444,22 @@ class TestAnAnswerThatIsLost:
         assert found == before
         assert answer is not None
         assert answer.content == after
+
+    def test_given_an_edit_whose_answer_stops_in_the_middle_then_it_is_reported_as_a_change(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def stop(stream: BinaryIO) -> None:
+            stream.write(b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{")
+            stream.flush()
+            stopped.wait(60)
+
+        stopped = threading.Event()
+        monkeypatch.setattr(pipeline, "_READ_TIMEOUT", 1.0)
+        script = [ok({}), Step(write=stop), refused(412, "PreconditionFailed"), ok({"touched": True})]
+        with dialogue(*script) as (_arm, client):
+            _found, answer = client.edit("/thing", NEEDS, touching(client))
+            stopped.set()
+        assert answer is not None
 
     def test_given_an_edit_that_is_still_running_then_it_waits_for_its_end(self) -> None:
         time = FakeTime()
