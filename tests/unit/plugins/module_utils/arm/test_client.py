@@ -396,6 +396,14 @@ def test_given_a_conflict_that_passes_then_the_edit_is_made_when_it_has(code: st
     assert time.slept == [5.0]
 
 
+def test_given_a_retryable_error_that_outlasts_the_repeated_requests_then_the_edit_is_made_when_it_has() -> None:
+    retries = [refused(429, "RetryableError", "A retryable error occurred.")] * (1 + pipeline._MOST_RETRIES)
+    with dialogue(ok({}), *retries, ok({}), ok({"it": "works"})) as (_arm, client):
+        _found, answer = client.edit("/thing", NEEDS, touching(client))
+    assert answer is not None
+    assert answer.content == {"it": "works"}
+
+
 def test_given_a_conflict_that_does_not_pass_then_only_the_time_limit_counts_and_the_error_quotes_azure() -> None:
     attempts = MOST_EDITS + 2
     with (
