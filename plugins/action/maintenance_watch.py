@@ -18,6 +18,7 @@ from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.imds_module import connection_arguments
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import steady_clock
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import PolicyError, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import read_reading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.silence import words_of
@@ -92,7 +93,8 @@ class ActionModule(ActionBase):
             world = Waiting(
                 poll=lambda: self._poll(dict(connection, affecting="this_vm"), variables, limit),
                 signal=signal,
-                clock=time.time,
+                # By the machine's own, nothing is polled and no lease renewed for an hour after it is set back by one.
+                clock=steady_clock(),
                 sleep=time.sleep,
                 is_relieved=_relief(arguments["job_run"] or {}),
             )

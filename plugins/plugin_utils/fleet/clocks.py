@@ -8,7 +8,7 @@ epoch.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 TOLERANCE = 30.0
@@ -32,6 +32,14 @@ class ClockReading(NamedTuple):
         # The end of the round trip that is nearer to the host's time.
         here = self.asked_at if self.said < self.asked_at else self.answered_at
         return "%s by its clock when it was %s by the controller's" % (as_utc(self.said), as_utc(here))
+
+
+def steady_clock(
+    epoch: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic
+) -> Callable[[], float]:
+    """Return a clock that begins with the machine's time, and goes on steadily when that is set meanwhile."""
+    ahead = epoch() - monotonic()
+    return lambda: ahead + monotonic()
 
 
 def as_utc(instant: float) -> str:
