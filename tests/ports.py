@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ports for servers that tests start a little later. Runs on Python 3.6 and later."""
+"""Ports for servers that tests start a little later, and one that answers nobody. Runs on Python 3.6 and later."""
 
 import contextlib
 import os
 import random
 import socket
-from typing import List
+from typing import Any, Iterator, List, Tuple
 
 ADDRESS = "127.0.0.1"
 
@@ -38,3 +38,23 @@ def free_ports(number: int) -> List[int]:
 def free_port() -> int:
     """One of them."""
     return free_ports(1)[0]
+
+
+@contextlib.contextmanager
+def silent_address() -> Iterator[Tuple[str, int]]:
+    """An address that neither takes nor refuses a connection, as if the network dropped everything to it."""
+    with contextlib.ExitStack() as sockets:
+        listener = sockets.enter_context(socket.socket())
+        listener.bind(("127.0.0.2", 0))
+        listener.listen(0)
+        for _unused in range(3):
+            # Nobody takes them, so that there is no room for another.
+            client = sockets.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+        yield listener.getsockname()
+
+
+def addresses_of(*addresses: Tuple[str, int]) -> List[Any]:
+    """What the system's resolver would say of a host that has these addresses."""
+    return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address) for address in addresses]

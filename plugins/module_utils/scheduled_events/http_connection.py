@@ -102,6 +102,36 @@ _Poll: Any = getattr(select, "poll", SelectPoll)
 _READ, _WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
 
 
+def connect(host: Any, port: int, deadline: Deadline) -> socket.socket:
+    """Connect to the first address of a host that answers. One that does not leaves the others their share of the time.
+
+    :raises OSError: if none does; `socket.timeout` if not in time
+    """
+    addresses = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM) if deadline.remaining() > 0 else []
+    for left in range(len(addresses), 0, -1):
+        seconds = deadline.remaining() / left
+        if seconds <= 0:
+            break
+        try:
+            return _connect_to(addresses[-left], seconds)
+        except OSError:
+            if left == 1:
+                raise
+    raise socket.timeout("timed out")
+
+
+def _connect_to(found: "Tuple[Any, ...]", seconds: float) -> socket.socket:
+    family, kind, protocol, _name, address = found
+    connection = socket.socket(family, kind, protocol)
+    try:
+        connection.settimeout(seconds)
+        connection.connect(address)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 class HttpConnection:
     """To one server, for one request after the other. After an error, and where the server wants it, it is closed.
 
@@ -137,16 +167,14 @@ class HttpConnection:
     def open(self, seconds: float) -> None:
         """Connect.
 
-        :param seconds: for each address that the host has
+        :param seconds: for all addresses that the host has
         :raises OSError: if it does not come about; `socket.timeout` if not in time
         :raises UnicodeError: if the host is not ASCII
         """
         self.close()
-        if seconds <= 0:
-            raise socket.timeout("timed out")
         # For a string, Python would first make an international name, with a megabyte of tables.
         host: Any = self._host.encode("ascii")
-        self._stream = _Stream(socket.create_connection((host, self._port), seconds))
+        self._stream = _Stream(connect(host, self._port, Deadline(seconds)))
 
     def close(self) -> None:
         """Hang up, if it is open."""

@@ -271,16 +271,16 @@ def test_given_a_name_whose_look_up_hangs_when_asked_again_then_nobody_waits_for
     crowd: Crowd, secret_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_up: List[bytes] = []
-    connect = socket.create_connection
+    resolve = socket.getaddrinfo
 
-    def create_connection(address: Any, *details: Any) -> socket.socket:
-        if address[0] == b"slow.example":
-            looked_up.append(address[0])
+    def getaddrinfo(host: Any, *details: Any) -> Any:
+        if host == b"slow.example":
+            looked_up.append(host)
             crowd.is_over.wait(PATIENCE)
             raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
-        return connect(address, *details)
+        return resolve(host, *details)
 
-    monkeypatch.setattr(socket, "create_connection", create_connection)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     crowd.add("web_1", honest("web_1"))
     crowd.urls[name_key("web_2")] = "http://slow.example:9797"
     session = MembersSession()
@@ -355,10 +355,10 @@ def test_given_a_recorded_answer_when_it_is_replayed_then_it_does_not_count(crow
 def test_given_a_name_that_nobody_knows_when_asked_then_the_reason_says_so(
     secret_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def create_connection(*_details: Any) -> socket.socket:
+    def getaddrinfo(*_details: Any) -> Any:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    monkeypatch.setattr(socket, "create_connection", create_connection)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     answers = MembersSession().ask(Job({name_key("web_1"): "http://web-1.example"}, PATIENCE, str(secret_file)))
     assert reasons(answers) == {"web_1": "unknown name"}
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
 import pytest
+from ansible_collections.foghorn.azure_events.tests.ports import addresses_of, silent_address
 from edge_helpers import AGENT, PATIENCE, Clock, Receiver, wait_until
 from foghorn_agent.http.bodies import FIELDS, fields_of, fill, problems_with
 from foghorn_agent.http.delivery import deliver, read_secret, require_secrecy, split_url
@@ -270,6 +271,31 @@ def test_given_a_status_that_never_comes_when_delivered_then_it_may_be_tried_aga
     delivery = deliver(Request(dripping(b"HTT", b"P"), "{}", timeout=0.5))
     assert delivery[:2] == (False, True)
     assert delivery.detail == "OSError: no answer within 0.5 s"
+
+
+def test_given_a_receiver_with_an_address_that_does_not_answer_when_delivered_then_it_is_reached_by_the_next(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with silent_address() as silent:
+        found = addresses_of(silent, ("127.0.0.1", receiver.port))
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_asked: found)
+        assert deliver(Request("http://dual-stack.example/hook", "{}", timeout=2.0)).delivered
+    assert receiver.heard[0].headers["host"] == "dual-stack.example"
+
+
+@pytest.mark.parametrize("body", ["{}", "x" * 32 * 1024 * 1024])
+def test_given_a_receiver_that_takes_half_the_time_and_stalls_when_delivered_then_it_ends_in_time(
+    body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with silent_address() as silent, socket.socket() as stalled:
+        stalled.bind(("127.0.0.1", 0))
+        stalled.listen(1)
+        found = addresses_of(silent, stalled.getsockname())
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_asked: found)
+        began = time.monotonic()
+        url = "http://dual-stack.example/" if len(body) > 2 else "https://dual-stack.example/"
+        assert deliver(Request(url, body, timeout=2.0)).detail == "OSError: no answer within 2 s"
+    assert time.monotonic() - began < 2.9
 
 
 # --- what nobody else has to know

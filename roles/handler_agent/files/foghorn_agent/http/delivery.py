@@ -7,10 +7,11 @@ import io
 import json
 import re
 import socket
-import time
 from typing import IO, Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
+from foghorn_core.scheduled_events.deadline import Deadline
+from foghorn_core.scheduled_events.http_connection import connect
 from foghorn_core.scheduled_events.masking import mask
 from foghorn_core.scheduled_events.text import plain
 from foghorn_core.scheduled_events.url import is_loopback, parse_url
@@ -75,31 +76,40 @@ def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) ->
     import http.client
     import ssl
 
-    end = time.monotonic() + request.timeout
+    deadline = Deadline(request.timeout)
+
+    def bound(sock: Any) -> Any:
+        """Give what a socket does next the time that is left. For each part of it, it begins anew."""
+        sock.settimeout(_seconds_left(deadline))
+        return sock
+
     via = target if request.proxy is None else split_url(request.proxy)
-    connection = http.client.HTTPConnection(via.host, via.port, timeout=request.timeout)
+    connection: Any = http.client.HTTPConnection(via.host, via.port)
+    # `connect` tells a proxy of the tunnel, and has no public name for how it gets there.
+    connection._create_connection = lambda address, *_options: bound(connect(address[0], address[1], deadline))
 
     def response_class(sock: Any, *arguments: Any, **options: Any) -> http.client.HTTPResponse:
         response = http.client.HTTPResponse(sock, *arguments, **options)
-        response.fp = io.BufferedReader(_Bounded(response.fp.detach(), sock, end))
+        response.fp = io.BufferedReader(_Bounded(response.fp.detach(), sock, deadline))
         return response
 
-    connection.response_class = response_class  # type: ignore[assignment]
+    connection.response_class = response_class
     path = target.path
     if request.proxy is not None and target.is_secure:
         connection.set_tunnel(target.host, target.port)
     elif request.proxy is not None:
         path = "http://%s%s" % (headers["Host"], target.path)
     with contextlib.closing(connection):
-        connection.connect()
         try:
+            connection.connect()
             if target.is_secure:
                 context = _context(request.ca_file, ssl)
-                connection.sock = context.wrap_socket(connection.sock, server_hostname=target.host)
+                connection.sock = context.wrap_socket(bound(connection.sock), server_hostname=target.host)
+            bound(connection.sock)
             connection.request(request.method, path, request.body.encode("utf-8"), dict(headers))
             response = connection.getresponse()
         except (OSError, http.client.HTTPException):
-            if time.monotonic() >= end:
+            if deadline.remaining() <= 0:
                 raise OSError("no answer within %g s" % request.timeout) from None
             raise
         return response, _read_answer(response, http.client.HTTPException)
@@ -108,20 +118,17 @@ def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) ->
 class _Bounded(io.RawIOBase):
     """What a socket receives until an instant, as if it had ended then: its own timeout starts again with each byte."""
 
-    def __init__(self, stream: Any, sock: Any, end: float) -> None:
+    def __init__(self, stream: Any, sock: Any, deadline: Deadline) -> None:
         self._stream = stream
         self._sock = sock
-        self._end = end
+        self._deadline = deadline
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> Any:
-        left = self._end - time.monotonic()
-        if left <= 0:
-            return 0
-        self._sock.settimeout(left)
         try:
+            self._sock.settimeout(_seconds_left(self._deadline))
             return self._stream.readinto(buffer)
         except socket.timeout:
             return 0
@@ -248,6 +255,13 @@ def _dropped_by_awx(answer: str) -> Optional[str]:
     return "AWX dropped %s: set ask_variables_on_launch, or the ask_… of that name, on the job template" % plain(
         ", ".join(sorted(names))[:LONGEST_QUOTE]
     )
+
+
+def _seconds_left(deadline: Deadline) -> float:
+    left = deadline.remaining()
+    if left <= 0:
+        raise socket.timeout("timed out")
+    return left
 
 
 def _seconds(text: str) -> Optional[float]:

@@ -17,6 +17,7 @@ import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events import http_connection
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
     ProtocolError,
@@ -27,6 +28,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     HttpConnection,
     SelectPoll,
 )
+from ansible_collections.foghorn.azure_events.tests.ports import addresses_of, silent_address
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -145,19 +147,52 @@ def test_a_host_is_called_by_what_is_in_its_url(
     host: str, port: int, called: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: List[Tuple[bytes, int]] = []
-    connect = socket.create_connection
 
-    def elsewhere(address: Tuple[bytes, int], timeout: float) -> socket.socket:
-        asked.append(address)
-        return connect(("127.0.0.1", server.port), timeout)
+    def resolve(host: bytes, port: int, *_options: int) -> List[Any]:
+        asked.append((host, port))
+        return addresses_of(("127.0.0.1", server.port))
 
-    monkeypatch.setattr(socket, "create_connection", elsewhere)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     client = HttpConnection(host, port)
     server.play(b"HTTP/1.1 204\r\n\r\n", client)
     client.close()
 
     assert asked == [(host.encode("ascii"), port)]
     assert ("\r\nHost: %s\r\n" % called).encode("ascii") in server.request
+
+
+def test_given_a_host_with_an_address_that_does_not_answer_then_the_next_one_has_its_share_of_the_time(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = HttpConnection("dual-stack.example", server.port)
+    with silent_address() as silent:
+        found = addresses_of(silent, ("127.0.0.1", server.port))
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_asked: found)
+        client.open(1.0)
+    server.listener.accept()[0].close()
+    client.close()
+
+
+def test_given_a_host_with_an_address_of_a_kind_that_this_system_does_not_have_then_the_next_one_is_tried(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (found,) = addresses_of(("127.0.0.1", server.port))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_asked: [(12345, *found[1:]), found])
+    client = HttpConnection("dual-stack.example", server.port)
+    client.open(PATIENCE)
+    server.listener.accept()[0].close()
+    client.close()
+
+
+def test_given_a_host_with_two_addresses_that_do_not_answer_then_they_take_no_longer_than_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with silent_address() as silent:
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_asked: addresses_of(silent, silent))
+        began = time.monotonic()
+        with pytest.raises(socket.timeout):
+            HttpConnection("dual-stack.example", silent[1]).open(1.0)
+    assert time.monotonic() - began < 1.9
 
 
 def test_given_no_time_then_no_connection_is_begun(server: Server) -> None:
@@ -626,12 +661,8 @@ class Spoilt(socket.socket):
 def test_given_what_is_there_and_cannot_be_read_then_it_waits_for_what_can(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = socket.create_connection
-
-    def create_spoilt(*arguments: Any) -> socket.socket:
-        return Spoilt(fileno=create(*arguments).detach())
-
-    monkeypatch.setattr(socket, "create_connection", create_spoilt)
+    connect = http_connection.connect
+    monkeypatch.setattr(http_connection, "connect", lambda *to: Spoilt(fileno=connect(*to).detach()))
 
     assert server.play(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").body == b"ok"
 
