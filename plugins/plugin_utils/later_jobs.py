@@ -12,6 +12,7 @@ import os
 import time
 import urllib.parse
 from collections.abc import Callable, Mapping
+from http.client import HTTPException
 from typing import Any, NamedTuple
 
 from ansible.module_utils.urls import open_url
@@ -69,7 +70,10 @@ class LaterJobs:
         if now < self._asks_at or not self.is_known():
             return None
         self._asks_at = now + ASKED_EVERY
-        return _first_alike(self._ask(), self._job)
+        try:
+            return _first_alike(self._ask(), self._job)
+        except HTTPException as error:
+            raise ValueError("it has no usable answer: %r" % error) from error
 
     def _ask(self) -> Any:
         host = _variable(self._environment, "HOST")

@@ -46,12 +46,13 @@ OURS = job(16, "running")
 
 
 class Controller:
-    """Answers with `jobs`, or with `body`."""
+    """Answers with `jobs`, with `body`, or with `raw` in place of a whole answer."""
 
     def __init__(self) -> None:
         self.jobs: list[dict[str, Any]] = [OURS]
         self.status = 200
         self.body = b""
+        self.raw = b""
         self.asked: list[str] = []
         self.authorization: list[str | None] = []
         self.now = 0.0
@@ -62,6 +63,9 @@ class Controller:
                 """Answer."""
                 controller.asked.append(self.path)
                 controller.authorization.append(self.headers.get("Authorization"))
+                if controller.raw:
+                    self.wfile.write(controller.raw)
+                    return
                 body = controller.body or json.dumps({"results": controller.jobs}).encode()
                 self.send_response(controller.status)
                 if controller.status == 302:
@@ -194,6 +198,18 @@ def test_given_a_controller_that_refuses_then_that_is_reported_and_the_credentia
 )
 def test_given_an_invalid_answer_then_no_job_is_known_of(controller: Controller, body: bytes) -> None:
     controller.body = body
+
+    with pytest.raises(ValueError, match=r".+"):
+        controller.later().next()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{", b"no HTTP\r\n\r\n"],
+    ids=["cut off", "garbage"],
+)
+def test_given_an_answer_that_is_no_http_then_no_job_is_known_of(controller: Controller, raw: bytes) -> None:
+    controller.raw = raw
 
     with pytest.raises(ValueError, match=r".+"):
         controller.later().next()
