@@ -522,6 +522,14 @@ def test_given_a_proxy_when_delivered_by_https_then_tls_goes_through_it_to_the_v
     assert secure_receiver.heard[0].path == "/hook"
 
 
+def test_given_an_ipv6_address_and_a_proxy_when_delivered_by_https_then_the_proxy_is_asked_for_it_in_brackets(
+    secure_receiver: Receiver, certificate: Tuple[str, str]
+) -> None:
+    with contextlib.closing(Tunnel(("127.0.0.1", secure_receiver.port))) as proxy:
+        deliver(Request("https://[2001:db8::1]:8443/hook", "{}", ca_file=certificate[0], proxy=proxy.url))
+    assert proxy.asked.startswith(b"CONNECT [2001:db8::1]:8443 HTTP/1.1\r\nHost: [2001:db8::1]:8443\r\n")
+
+
 @pytest.mark.parametrize("content", [None, "no certificate"])
 def test_given_an_invalid_ca_file_when_delivered_then_the_error_names_it(
     secure_receiver: Receiver, tmp_path: Path, content: Optional[str]

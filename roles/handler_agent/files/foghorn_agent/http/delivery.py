@@ -85,8 +85,6 @@ def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) ->
 
     via = target if request.proxy is None else split_url(request.proxy)
     connection: Any = http.client.HTTPConnection(via.host, via.port)
-    # `connect` tells a proxy of the tunnel, and has no public name for how it gets there.
-    connection._create_connection = lambda address, *_options: bound(connect(address[0], address[1], deadline))
 
     def response_class(sock: Any, *arguments: Any, **options: Any) -> http.client.HTTPResponse:
         response = http.client.HTTPResponse(sock, *arguments, **options)
@@ -95,13 +93,13 @@ def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) ->
 
     connection.response_class = response_class
     path = target.path
-    if request.proxy is not None and target.is_secure:
-        connection.set_tunnel(target.host, target.port)
-    elif request.proxy is not None:
+    if request.proxy is not None and not target.is_secure:
         path = "http://%s%s" % (headers["Host"], target.path)
     with contextlib.closing(connection):
         try:
-            connection.connect()
+            connection.sock = connect(via.host, via.port, deadline)
+            if request.proxy is not None and target.is_secure:
+                _open_tunnel(bound(connection.sock), target, response_class)
             if target.is_secure:
                 context = _context(request.ca_file, ssl)
                 connection.sock = context.wrap_socket(bound(connection.sock), server_hostname=target.host)
@@ -113,6 +111,16 @@ def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) ->
                 raise OSError("no answer within %g s" % request.timeout) from None
             raise
         return response, _read_answer(response, http.client.HTTPException)
+
+
+def _open_tunnel(sock: Any, target: "Target", response_class: Any) -> None:
+    """Have a proxy connect to the target. Before Python 3.13, http.client asks for an IPv6 address without brackets."""
+    address = "%s:%d" % (_in_url(target.host), target.port)
+    sock.sendall(("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (address, address)).encode("ascii"))
+    with contextlib.closing(response_class(sock, method="CONNECT")) as response:
+        response.begin()
+        if response.status != 200:
+            raise OSError("Tunnel connection failed: %d %s" % (response.status, response.reason))
 
 
 class _Bounded(io.RawIOBase):
@@ -189,7 +197,7 @@ def read_secret(path: str) -> str:
 
 
 def _headers(request: Request, target: Target) -> Dict[str, str]:
-    host = "[%s]" % target.host if ":" in target.host else target.host
+    host = _in_url(target.host)
     usual = 443 if target.is_secure else 80
     headers = {
         "Host": host if target.port == usual else "%s:%d" % (host, target.port),
@@ -204,6 +212,10 @@ def _headers(request: Request, target: Target) -> Dict[str, str]:
         headers = {ours: kept for ours, kept in headers.items() if ours.lower() != name.lower()}
         headers[name] = value
     return headers
+
+
+def _in_url(host: str) -> str:
+    return "[%s]" % host if ":" in host else host
 
 
 def _context(ca_file: Optional[str], ssl: Any) -> Any:
