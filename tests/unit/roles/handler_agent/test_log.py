@@ -12,7 +12,7 @@ import socket
 import struct
 import sys
 from pathlib import Path
-from typing import Any, Dict, Generator
+from typing import Any, Dict, Generator, Optional
 
 import pytest
 from foghorn_agent.io.log import INFO, WARNING, open_log
@@ -157,12 +157,15 @@ def test_given_a_terminal_when_something_is_logged_then_the_line_begins_with_the
     assert re.match(r"\d\d:\d\d:\d\d seen event_id=E-1\r?\n\Z", shown), shown
 
 
-def test_given_nobody_to_hear_it_when_something_is_logged_then_the_work_continues(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Gone:
-        def fileno(self) -> int:
-            return 10**6
+class Gone:
+    def fileno(self) -> int:
+        return 10**6
 
-    monkeypatch.setattr(sys, "stderr", Gone())
+
+# None is what Python has where it was started without one.
+@pytest.mark.parametrize("errors", [Gone(), None])
+def test_given_nobody_to_hear_it_when_something_is_logged_then_the_work_continues(
+    errors: Optional[Gone], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", errors)
     open_log(None)(INFO, "anybody?")

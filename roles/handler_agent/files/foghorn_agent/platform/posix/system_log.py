@@ -40,7 +40,7 @@ def write_to_stderr(line: bytes) -> None:
         poll.register(sys.stderr.fileno(), select.POLLOUT)
         if poll.poll(0):
             os.write(sys.stderr.fileno(), line)
-    except (OSError, ValueError):
+    except (AttributeError, OSError, ValueError):
         # Nobody is listening; the agent's work goes on.
         pass
 
