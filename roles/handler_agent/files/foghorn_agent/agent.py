@@ -251,7 +251,7 @@ class Agent:
         if self._announcements.document is not None:
             self._deadlines.find(now)
         if concerned:
-            text += ": deadlines follow the new time, and a hold keeps its remaining time"
+            text += ": deadlines follow the new time, and a hold keeps its length"
             self._recorder.note(clock_problem=text)
         self._recorder.log(levels.WARNING if concerned else levels.NOTICE, text)
 

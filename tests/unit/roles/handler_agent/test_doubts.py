@@ -338,6 +338,25 @@ def test_given_a_hold_for_20_minutes_when_the_clock_is_corrected_then_it_ends_af
     assert rehearsal.state.hold is None
 
 
+@pytest.mark.parametrize("ahead", [-1.7e9, -3600.0, 600.0])
+def test_given_a_hold_for_20_minutes_when_a_boot_sets_the_clock_wrong_for_a_while_then_it_ends_after_20_minutes(
+    ahead: float,
+) -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900000.0)], policy=UNAPPROVED)
+    rehearsal.run_until(2.0)
+    rehearsal.ask("hold", seconds=1200)
+    rehearsal.run_until(10.0)
+    rehearsal.wall_step = ahead
+    rehearsal.reboot(20.0)
+    rehearsal.run_until(60.0)
+    rehearsal.wall_step = 0.0
+    rehearsal.run_until(1190.0)
+    assert rehearsal.state.hold is not None
+    rehearsal.is_held = False
+    rehearsal.run_until(1206.0)
+    assert rehearsal.state.hold is None
+
+
 def test_given_nothing_that_goes_by_the_clock_when_it_is_corrected_then_that_is_no_problem() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(5.0)

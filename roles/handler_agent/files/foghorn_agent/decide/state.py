@@ -157,6 +157,8 @@ class Hold(NamedTuple):
     since: float
     until: Optional[float] = None
     """None: until it is released."""
+    is_of_earlier_boot: bool = False
+    """Whether its times are by a clock that the machine has set anew since."""
 
 
 class State(NamedTuple):
@@ -412,6 +414,8 @@ def _boot(draft: _Draft, record: Mapping[str, Any]) -> None:
     if before is not None and before != draft.boot_id:
         draft.restore, draft.restore_failed = Progress(), ()
         draft.change_all(_after_boot)
+        if draft.hold is not None:
+            draft.hold = draft.hold._replace(is_of_earlier_boot=True)
 
 
 def _after_boot(one: Tracked) -> Tracked:
@@ -629,14 +633,17 @@ def _progress(content: Any) -> Progress:
 def _hold(content: Any) -> Optional[Hold]:
     if content is None:
         return None
-    since, until = content[:2]
-    return Hold(float(since), None if until is None else float(until))
+    # Earlier versions wrote no more than the first two.
+    since, until, is_of_earlier_boot = (*content, False)[:3]
+    return Hold(float(since), None if until is None else float(until), bool(is_of_earlier_boot))
 
 
 def _clock(draft: _Draft, record: Mapping[str, Any]) -> None:
     by = float(record["by"])
-    if draft.hold is not None and draft.hold.until is not None:
-        draft.hold = Hold(draft.hold.since + by, draft.hold.until + by)
+    hold = draft.hold
+    # What corrects the clock of this boot says nothing of the one that an earlier boot had.
+    if hold is not None and hold.until is not None and not hold.is_of_earlier_boot:
+        draft.hold = Hold(hold.since + by, hold.until + by)
 
 
 def _trusted(draft: _Draft, _record: Mapping[str, Any]) -> None:
