@@ -294,8 +294,8 @@ def test_given_a_receiver_that_takes_half_the_time_and_stalls_when_delivered_the
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_asked: found)
         began = time.monotonic()
         url = "http://dual-stack.example/" if len(body) > 2 else "https://dual-stack.example/"
-        assert deliver(Request(url, body, timeout=2.0)).detail == "OSError: no answer within 2 s"
-    assert time.monotonic() - began < 2.9
+        assert deliver(Request(url, body, timeout=4.0)).detail == "OSError: no answer within 4 s"
+    assert time.monotonic() - began < 5.5
 
 
 # --- what nobody else has to know

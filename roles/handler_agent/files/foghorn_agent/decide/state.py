@@ -519,7 +519,7 @@ def _manual(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 
 def _held(draft: _Draft, record: Mapping[str, Any]) -> None:
-    draft.hold = _hold((record["at"], record["until"]))
+    draft.hold = _hold((record["at"], record["until"], False))
 
 
 def _released(draft: _Draft, _record: Mapping[str, Any]) -> None:
@@ -633,8 +633,7 @@ def _progress(content: Any) -> Progress:
 def _hold(content: Any) -> Optional[Hold]:
     if content is None:
         return None
-    # Earlier versions wrote no more than the first two.
-    since, until, is_of_earlier_boot = (*content, False)[:3]
+    since, until, is_of_earlier_boot = content
     return Hold(float(since), None if until is None else float(until), bool(is_of_earlier_boot))
 
 

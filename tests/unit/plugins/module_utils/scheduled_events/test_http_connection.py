@@ -191,8 +191,8 @@ def test_given_a_host_with_two_addresses_that_do_not_answer_then_they_take_no_lo
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_asked: addresses_of(silent, silent))
         began = time.monotonic()
         with pytest.raises(socket.timeout):
-            HttpConnection("dual-stack.example", silent[1]).open(1.0)
-    assert time.monotonic() - began < 1.9
+            HttpConnection("dual-stack.example", silent[1]).open(3.0)
+    assert time.monotonic() - began < 5.5
 
 
 def test_given_no_time_then_no_connection_is_begun(server: Server) -> None:
