@@ -5,6 +5,7 @@
 // of one plain server needs, bounded in size and time, over a TCP socket: there is no proxy that could be used.
 using System;
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.Globalization;
 using System.IO;
 using System.Net;
@@ -84,11 +85,12 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Http
             return socket != null;
         }
 
-        // Connect; so many seconds for each address that the host has.
+        // Connect within so many seconds. An address that does not answer leaves the others their share of them.
         public void Open(double seconds)
         {
             Dispose();
             if (seconds <= 0) throw TimedOut();
+            var passed = Stopwatch.StartNew();
             try
             {
                 IPAddress address;
@@ -97,7 +99,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Http
                 {
                     try
                     {
-                        Connect(addresses[at], seconds);
+                        Connect(addresses[at], (seconds - passed.Elapsed.TotalSeconds) / (addresses.Length - at));
                         return;
                     }
                     catch (SocketException)
