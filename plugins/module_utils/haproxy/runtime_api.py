@@ -22,6 +22,7 @@ from typing import Callable, TypeVar
 from ..files.directory import open_socket_path
 from ..files.ownership import UnsafePath
 from ..scheduled_events.deadline import Deadline
+from ..scheduled_events.http_connection import connect
 from .answers import AnswerError
 from .options import DEFAULT_SOCKET, Address, UnixAddress
 
@@ -160,7 +161,7 @@ class RuntimeApi:
 
     def _connect(self, deadline: Deadline) -> socket.socket:
         if not isinstance(self.address, UnixAddress):
-            return socket.create_connection(self.address, timeout=_time_left(deadline))
+            return connect(*self.address, deadline)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.settimeout(_time_left(deadline))

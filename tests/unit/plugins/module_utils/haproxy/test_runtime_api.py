@@ -5,12 +5,13 @@
 import os
 import socket
 import tempfile
+import threading
 from typing import Any, Iterator, List
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy import runtime_api
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.answers import read_process, read_servers
-from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.options import UnixAddress
+from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.options import TcpAddress, UnixAddress
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.runtime_api import (
     HaproxyError,
     Refused,
@@ -18,6 +19,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.runti
     Unintelligible,
     Unreachable,
 )
+from ansible_collections.foghorn.azure_events.tests.ports import addresses_of, silent_address
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.haproxy.scripted_haproxy import (
     HANG,
     Answer,
@@ -148,6 +150,27 @@ def test_given_bytes_that_are_no_text_when_it_is_asked_then_it_is_not_understood
 
     with pytest.raises(Unintelligible):
         api_of(haproxy).show("show info", read_process)
+
+
+def test_given_a_host_with_an_address_that_does_not_answer_when_it_is_asked_then_the_next_one_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def serve() -> None:
+        connection, _address = listener.accept()
+        with connection:
+            connection.recv(1000)
+            connection.sendall(b"\n")
+
+    with silent_address() as silent, socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        listener.settimeout(PATIENCE)
+        found = addresses_of(silent, listener.getsockname())
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_asked: found)
+        server = threading.Thread(target=serve, daemon=True)
+        server.start()
+        RuntimeApi(TcpAddress("balancer.example", 9999), 2.0).do("set server web/web_0 state drain")
+        server.join(PATIENCE)
 
 
 def test_given_no_socket_when_it_is_asked_then_the_error_says_how_haproxy_gets_one() -> None:
