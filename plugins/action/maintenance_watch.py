@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -25,8 +24,10 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.silence
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import (
     BatchSignal,
     Poll,
+    RunEndedError,
     Waiting,
     WatchLimits,
+    sleep_within_run,
     wait,
     wait_for_batch,
 )
@@ -95,7 +96,7 @@ class ActionModule(ActionBase):
                 signal=signal,
                 # By the machine's own, nothing is polled and no lease renewed for an hour after it is set back by one.
                 clock=steady_clock(),
-                sleep=time.sleep,
+                sleep=sleep_within_run(),
                 is_relieved=_relief(arguments["job_run"] or {}),
             )
             if arguments["progress"] is None:
@@ -108,7 +109,7 @@ class ActionModule(ActionBase):
                 renew=lambda: self._renew(arguments["lease"], variables, limit),
                 notify=lambda line: Display().display(plain("[%s]: %s" % (host, line)), stderr=True),
             )
-        except (DocumentError, PolicyError) as error:
+        except (DocumentError, PolicyError, RunEndedError) as error:
             raise AnsibleActionFail("maintenance_watch: %s" % plain(str(error))) from error
         return result
 

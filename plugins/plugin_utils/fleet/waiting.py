@@ -3,7 +3,9 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """One host waits for the end of its events, or for its batch, while other hosts wait as well."""
 
+import multiprocessing
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +23,27 @@ _RENEWED_EVERY = 60.0
 _CROWDED = 10.0
 # The shortest pause, in seconds: work that is due and still not done is not retried in a busy loop.
 _SHORTEST = 1.0
+
+
+class RunEndedError(Exception):
+    """The run that waits has ended, without its workers."""
+
+
+def sleep_within_run() -> Callable[[float], None]:
+    """Return what sleeps in a worker of ansible-playbook.
+
+    A worker outlives an ansible-playbook that is killed, and would renew the lease of its host until the wait is over.
+
+    :raises RunEndedError: when ansible-playbook has ended
+    """
+    run = multiprocessing.parent_process()
+
+    def sleep(seconds: float) -> None:
+        if run is not None and os.getppid() != run.pid:
+            raise RunEndedError("ansible-playbook has ended")
+        time.sleep(seconds)
+
+    return sleep
 
 
 class WatchLimits(NamedTuple):

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,9 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progres
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import (
     BatchSignal,
     Poll,
+    RunEndedError,
     WatchLimits,
+    sleep_within_run,
     wait,
     wait_for_batch,
 )
@@ -223,3 +228,31 @@ def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_
     assert waiting.wait([STARTED])["gave_up"]
     assert waiting.signal.was_sent()
     assert waiting.lines == ["not over yet, the host keeps its state: run again"]
+
+
+def _wait_as_worker(told: Any) -> None:
+    sleep = sleep_within_run()
+    told.send(os.getpid())
+    with contextlib.suppress(RunEndedError):
+        while True:
+            sleep(0.01)
+    told.send("ended")
+
+
+def test_given_a_run_that_is_killed_then_its_workers_wait_no_longer() -> None:
+    fork = multiprocessing.get_context("fork")
+    heard, told = fork.Pipe(duplex=False)
+
+    def run() -> None:
+        worker = fork.Process(target=_wait_as_worker, args=(told,))
+        worker.start()
+        worker.join()
+
+    killed = fork.Process(target=run)
+    killed.start()
+    heard.recv()
+    killed.kill()
+    killed.join()
+
+    assert heard.poll(60)
+    assert heard.recv() == "ended"
