@@ -9,6 +9,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from http.client import HTTPException
 from typing import Any
 
 from ansible import constants
@@ -196,8 +197,8 @@ def _fetch(archive: str, target: str) -> str:
     try:
         with open_url(archive, timeout=60, http_agent="foghorn.azure_events") as answer, open(target, "wb") as file:
             shutil.copyfileobj(answer, file)
-    except OSError as error:
-        raise AnsibleActionFail("python_archive: %s cannot be fetched: %s" % (archive, error)) from error
+    except (OSError, HTTPException) as error:
+        raise AnsibleActionFail("python_archive: %s cannot be fetched: %r" % (archive, error)) from error
     return target
 
 

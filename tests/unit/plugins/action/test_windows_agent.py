@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail
-from ansible_collections.foghorn.azure_events.plugins.action.windows_agent import ActionModule
+from ansible_collections.foghorn.azure_events.plugins.action.windows_agent import ActionModule, _fetch
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.windows_machine import WindowsMachine
 
 EVENT = {"event_type": "Reboot", "event_id": "A", "keeps_out": True}
@@ -100,3 +103,21 @@ def test_given_what_is_in_the_way_or_a_machine_that_lies_then_the_failure_says_s
 ) -> None:
     with pytest.raises(AnsibleActionFail, match=said):
         Machine(*answers).rotate(state)
+
+
+@pytest.mark.parametrize("answer", [b"\x15\x03\x01", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nPK"])
+def test_given_an_archive_whose_answer_is_cut_off_or_no_http_then_the_option_is_named(
+    answer: bytes, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with server.accept()[0] as connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(AnsibleActionFail, match=r"^python_archive: http://127.* cannot be fetched: "):
+            _fetch("http://127.0.0.1:%d/python.zip" % server.getsockname()[1], str(tmp_path / "python.zip"))
+        thread.join()
