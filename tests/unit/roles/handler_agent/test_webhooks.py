@@ -70,10 +70,14 @@ class Tunnel:
             others = {client: server, server: client}
             while True:
                 for one in select.select(list(others), [], [], PATIENCE)[0]:
-                    data = one.recv(65536)
+                    try:
+                        data = one.recv(65536)
+                        others[one].sendall(data)
+                    except ConnectionError:
+                        # Who finds another's certificate may hang up in the middle.
+                        return
                     if not data:
                         return
-                    others[one].sendall(data)
 
     def close(self) -> None:
         self._thread.join(PATIENCE)

@@ -195,6 +195,20 @@ def test_given_a_host_with_two_addresses_that_do_not_answer_then_they_take_no_lo
     assert time.monotonic() - began < 5.5
 
 
+def test_given_a_name_whose_look_up_takes_all_the_time_then_no_connection_is_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+
+    def resolve(*_asked: Any) -> List[Any]:
+        now[0] = 2.0
+        return addresses_of(("127.0.0.1", 9))
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with pytest.raises(socket.timeout):
+        http_connection.connect("slow.example", 9, Deadline(1.0, lambda: now[0]))
+
+
 def test_given_no_time_then_no_connection_is_begun(server: Server) -> None:
     client = HttpConnection("127.0.0.1", server.port)
     with pytest.raises(socket.timeout):
