@@ -22,7 +22,7 @@ from typing import Callable, TypeVar
 from ..files.directory import open_socket_path
 from ..files.ownership import UnsafePath
 from ..scheduled_events.deadline import Deadline
-from ..scheduled_events.http_connection import connect
+from ..scheduled_events.http_connection import connect, time_left
 from .answers import AnswerError
 from .options import DEFAULT_SOCKET, Address, UnixAddress
 
@@ -138,7 +138,7 @@ class RuntimeApi:
 
     def _ask_once(self, command: str, deadline: Deadline) -> str:
         with self._connect(deadline) as connection:
-            connection.settimeout(_time_left(deadline))
+            connection.settimeout(time_left(deadline))
             connection.sendall(command.encode("ascii") + b"\n")
             if self._is_master:
                 connection.shutdown(socket.SHUT_WR)
@@ -146,7 +146,7 @@ class RuntimeApi:
             size = 0
             while True:
                 # Renewed for each part, so that an answer in small pieces has one time limit.
-                connection.settimeout(_time_left(deadline))
+                connection.settimeout(time_left(deadline))
                 part = connection.recv(65536)
                 if not part:
                     break
@@ -164,7 +164,7 @@ class RuntimeApi:
             return connect(*self.address, deadline)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            connection.settimeout(_time_left(deadline))
+            connection.settimeout(time_left(deadline))
             # Its directory may be HAProxy's own: no link there may lead root to another program's socket.
             with open_socket_path(self.address.path) as path:
                 connection.connect(path)
@@ -204,13 +204,6 @@ def _is_whole_line(text: str) -> bool:
 def _is_whole_table(text: str) -> bool:
     """Whether the empty line is there that ends a table, or this is one line that says why there is none."""
     return text.endswith("\n\n") or text.find("\n") == len(text) - 1
-
-
-def _time_left(deadline: Deadline) -> float:
-    left = deadline.remaining()
-    if left <= 0:
-        raise socket.timeout()
-    return left
 
 
 def _beginning(text: str) -> str:

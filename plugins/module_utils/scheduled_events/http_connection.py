@@ -15,6 +15,7 @@ What `http.client` holds is held: lines, headers and what comes before the answe
 that contradicts itself is refused. The tests give both the same bytes and compare.
 """
 
+import contextlib
 import re
 import select
 import socket
@@ -107,17 +108,23 @@ def connect(host: Any, port: int, deadline: Deadline) -> socket.socket:
 
     :raises OSError: if none does; `socket.timeout` if not in time
     """
-    addresses = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM) if deadline.remaining() > 0 else []
-    for left in range(len(addresses), 0, -1):
-        seconds = deadline.remaining() / left
-        if seconds <= 0:
-            break
-        try:
-            return _connect_to(addresses[-left], seconds)
-        except OSError:
-            if left == 1:
-                raise
-    raise socket.timeout("timed out")
+    time_left(deadline)
+    addresses = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
+    for left in range(len(addresses), 1, -1):
+        with contextlib.suppress(OSError):
+            return _connect_to(addresses[-left], time_left(deadline) / left)
+    return _connect_to(addresses[-1], time_left(deadline))
+
+
+def time_left(deadline: Deadline) -> float:
+    """Return how many seconds a socket may take, computed anew each time, because time has passed.
+
+    :raises OSError: `socket.timeout` if there are none
+    """
+    remaining = deadline.remaining()
+    if remaining <= 0:
+        raise socket.timeout("timed out")
+    return remaining
 
 
 def _connect_to(found: "Tuple[Any, ...]", seconds: float) -> socket.socket:
@@ -386,11 +393,7 @@ class _Stream:
         return bool(chunk)
 
     def _milliseconds_left(self) -> float:
-        # Computed each time, because time has passed.
-        remaining = self._deadline.remaining()
-        if remaining <= 0:
-            raise socket.timeout("timed out")
-        return min(remaining, _LONGEST_WAIT) * 1000
+        return min(time_left(self._deadline), _LONGEST_WAIT) * 1000
 
 
 def _read_answer(stream: _Stream, largest: int) -> "tuple[Answer, bool]":

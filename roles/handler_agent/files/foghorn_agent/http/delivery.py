@@ -11,7 +11,7 @@ from typing import IO, Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 from foghorn_core.scheduled_events.deadline import Deadline
-from foghorn_core.scheduled_events.http_connection import connect
+from foghorn_core.scheduled_events.http_connection import connect, time_left
 from foghorn_core.scheduled_events.masking import mask
 from foghorn_core.scheduled_events.text import plain
 from foghorn_core.scheduled_events.url import is_loopback, parse_url
@@ -80,7 +80,7 @@ def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) ->
 
     def bound(sock: Any) -> Any:
         """Give what a socket does next the time that is left. For each part of it, it begins anew."""
-        sock.settimeout(_seconds_left(deadline))
+        sock.settimeout(time_left(deadline))
         return sock
 
     via = target if request.proxy is None else split_url(request.proxy)
@@ -136,7 +136,7 @@ class _Bounded(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> Any:
         try:
-            self._sock.settimeout(_seconds_left(self._deadline))
+            self._sock.settimeout(time_left(self._deadline))
             return self._stream.readinto(buffer)
         except socket.timeout:
             return 0
@@ -267,13 +267,6 @@ def _dropped_by_awx(answer: str) -> Optional[str]:
     return "AWX dropped %s: set ask_variables_on_launch, or the ask_… of that name, on the job template" % plain(
         ", ".join(sorted(names))[:LONGEST_QUOTE]
     )
-
-
-def _seconds_left(deadline: Deadline) -> float:
-    left = deadline.remaining()
-    if left <= 0:
-        raise socket.timeout("timed out")
-    return left
 
 
 def _seconds(text: str) -> Optional[float]:
