@@ -77,14 +77,62 @@ elapsed:
   sample: 12.5
 """
 
+import time
+from typing import Callable
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.connections_module import drained_arguments, run_drained
+from ..module_utils.connections.established import check_networks, count_established
+from ..module_utils.scheduled_events.deadline import read_seconds
+
+POLL_INTERVAL = 0.5  # seconds
 
 
 def main() -> None:
     """Run the module."""
-    run_drained(AnsibleModule(argument_spec=drained_arguments(), supports_check_mode=True))
+    run(
+        AnsibleModule(
+            argument_spec={
+                "ports": {"type": "list", "elements": "int", "required": True},
+                "addresses": {"type": "list", "elements": "str", "default": []},
+                "excluded_addresses": {"type": "list", "elements": "str", "default": []},
+                "delay": {"type": "float", "default": 0.0},
+                "timeout": {"type": "float", "default": 300.0},
+            },
+            supports_check_mode=True,
+        )
+    )
+
+
+def run(
+    module: AnsibleModule,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+    proc: str = "/proc/net",
+) -> None:
+    """Do the work of connections_drained: options, wait, result."""
+    given = module.params
+    begin = clock()
+    try:
+        for option in ("addresses", "excluded_addresses"):
+            check_networks(option, given[option])
+        ends = begin + read_seconds(given, "timeout")
+        if module.check_mode:
+            module.exit_json(changed=False, remaining=[], elapsed=0.0)
+        if given["delay"] > 0:
+            sleep(given["delay"])
+        while True:
+            now = clock()
+            found = count_established(set(given["ports"]), given["excluded_addresses"], proc, given["addresses"])
+            # With very many connections, counting takes at most a tenth of the time.
+            pause = max(POLL_INTERVAL, 10 * (clock() - now))
+            if not found or clock() >= ends:
+                break
+            sleep(min(pause, max(ends - clock(), 0.0)))
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=str(error))
+    remaining = ["port %d (%d)" % one for one in sorted(found.items())]
+    module.exit_json(changed=False, remaining=remaining, elapsed=round(clock() - begin, 3))
 
 
 if __name__ == "__main__":

@@ -173,3 +173,17 @@ def range_of(text: str) -> Tuple[int, int]:
 
 def _is_within(address: int, ranges: List[Tuple[int, int]]) -> bool:
     return any(first <= address <= last for first, last in ranges)
+
+
+def check_networks(option: str, values: Iterable[str]) -> None:
+    """Check the values of an option.
+
+    :raises ValueError: on the first that is neither an IP address nor a network
+    """
+    for value in values:
+        try:
+            range_of(str(value))
+        except ValueError:
+            raise ValueError(
+                "%s: %r is neither an IP address nor a network. Write 10.0.9.4 or 10.1.0.0/24" % (option, value)
+            ) from None

@@ -19,7 +19,7 @@ from ansible.errors import AnsibleError
 from ansible.inventory.manager import split_host_pattern
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ...module_utils.connections_module import check_networks
+from ...module_utils.connections.established import check_networks
 from ...module_utils.scheduled_events.text import as_plain
 from ..approval_times import read_times
 from ..fixed_core import mistakes_in_version

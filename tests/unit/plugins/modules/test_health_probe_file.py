@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils import probe_file_module
+from ansible_collections.foghorn.azure_events.plugins.modules import health_probe_file
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.stand_in import called
 
 URL = "http://127.0.0.1:8080/readyz"
@@ -27,7 +27,7 @@ class Place:
     def turn(self, rotation: str, **more: Any) -> dict[str, Any]:
         given = {"takes_out": "present", "url": URL, "url_timeout": 0.0, "noticed_within": 0.0}
         given |= {"path": str(self.marker), "record": str(self.record), "rotation": rotation}
-        module = called(probe_file_module.run_probe_file, **{**given, **more})
+        module = called(health_probe_file.run, **{**given, **more})
         self._warnings += module.warnings
         return module.result
 
@@ -47,7 +47,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, *statuses: int) -> None:
     """Have the endpoint answer like this, one after the other, and at last again and again."""
     left = list(statuses)
     monkeypatch.setattr(
-        probe_file_module, "status_of", lambda _url, _timeout: left.pop(0) if len(left) > 1 else left[0]
+        health_probe_file, "status_of", lambda _url, _timeout: left.pop(0) if len(left) > 1 else left[0]
     )
 
 
@@ -136,7 +136,7 @@ def test_given_a_balancer_that_needs_time_when_restored_then_that_is_waited_for(
     waited: list[float] = []
     # The module's own, for threads of other tests sleep as well.
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=waited.append)
-    monkeypatch.setattr(probe_file_module, "time", clock)
+    monkeypatch.setattr(health_probe_file, "time", clock)
     answers(monkeypatch, 503)
     place.turn("out")
     answers(monkeypatch, 200)
@@ -154,6 +154,6 @@ def test_given_a_machine_that_is_out_already_then_it_says_for_how_long_whatever_
     place.marker.touch()
     made_at = place.marker.stat().st_ctime
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=time.sleep, time=lambda: made_at + 30)
-    monkeypatch.setattr(probe_file_module, "time", clock)
+    monkeypatch.setattr(health_probe_file, "time", clock)
 
     assert place.turn("out")["out_for"] == 30

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.connections_module import run_drained
+from ansible_collections.foghorn.azure_events.plugins.modules.connections_drained import run
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.stand_in import called
 
 HEADER = "  sl  local_address rem_address   st\n"
@@ -38,7 +38,7 @@ class Kernel:
 
     def run(self, **options: Any) -> dict[str, Any]:
         given = {"ports": [80], "addresses": [], "excluded_addresses": [], "delay": 0.0, "timeout": 9.0}
-        work = functools.partial(run_drained, clock=self.clock, sleep=self.sleep, proc=str(self.proc))
+        work = functools.partial(run, clock=self.clock, sleep=self.sleep, proc=str(self.proc))
         return called(work, **{**given, **options}).result
 
 
