@@ -182,7 +182,7 @@ def _runner(module: AnsibleModule) -> Any:
 
     def run(command: List[str]) -> Sequence[Any]:
         # What it has begun ends with it.
-        limit = ["timeout", "--kill-after=%d" % _FOR_KILLING, "%d" % math.ceil(seconds)]
+        limit = ["timeout", "-k", "%d" % _FOR_KILLING, "%d" % math.ceil(seconds)]
         code, said, error = module.run_command([*limit, *command])  # type: int, str, str
         return code, said, "it did not end within %g s" % seconds if code in _OUT_OF_TIME else error
 
