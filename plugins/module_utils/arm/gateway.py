@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..scheduled_events.deadline import Deadline
@@ -72,7 +72,7 @@ _HEALTH = Permission("Microsoft.Network/applicationGateways/backendhealth/action
 _UP = "Up"
 _UP_AS_WELL = "healthy"
 
-# Read-only parts, wherever they are.
+# Read-only parts, wherever they are in the properties.
 _NOT_TO_BE_SENT = frozenset(
     [
         "etag",
@@ -86,11 +86,10 @@ _NOT_TO_BE_SENT = frozenset(
         "resourceGuid",
         "privateEndpointConnections",
         "defaultPredefinedSslPolicy",
-        "principalId",
-        "clientId",
-        "tenantId",
     ]
 )
+# Elsewhere the same names are settings: entraJWTValidationConfigs tells whose tokens a gateway lets pass.
+_NOT_TO_BE_SENT_OF_IDENTITY = frozenset(["principalId", "clientId", "tenantId"])
 
 
 class GatewaySearch(NamedTuple):
@@ -406,21 +405,23 @@ def _change_pool(document: Json, record: Json, out: bool) -> bool:
 
 
 def _body(document: Json) -> Json:
-    body: Json = _without_what_is_read_only(document)
-    body.pop("type", None)
+    body = {key: value for key, value in document.items() if key not in ("etag", "type")}
+    body["properties"] = _without(_NOT_TO_BE_SENT, document["properties"])
+    if "identity" in document:
+        body["identity"] = _without(_NOT_TO_BE_SENT_OF_IDENTITY, document["identity"])
     return body
 
 
-def _without_what_is_read_only(value: Any) -> Any:
+def _without(names: Collection[str], value: Any) -> Any:
     if isinstance(value, list):
-        return [_without_what_is_read_only(one) for one in value]
+        return [_without(names, one) for one in value]
     if not isinstance(value, dict):
         return value
     is_resource = "id" in value and "properties" in value
     return {
-        key: _without_what_is_read_only(one)
+        key: _without(names, one)
         for key, one in value.items()
-        if key not in _NOT_TO_BE_SENT and not (is_resource and key == "type")
+        if key not in names and not (is_resource and key == "type")
     }
 
 

@@ -1,13 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an Application Gateway says of its servers. The rest is tried against the simulator."""
+"""What an Application Gateway says of its servers, and what it shows that the simulator does not."""
 
 from __future__ import annotations
 
+import copy
+import json
 from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import gateway
+
+from .scripted_arm import dialogue, ok
 
 POOL = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Network/applicationGateways/gate/backendAddressPools/"
 RECORD = {"kind": "address", "pool": POOL + "apps", "entry": {"ipAddress": "10.0.0.4"}}
@@ -42,3 +46,28 @@ def test_given_a_server_without_health_information_then_its_health_is_unknown() 
     silent = {"backendAddressPool": {"id": POOL + "apps"}, "backendHttpSettingsCollection": [{"servers": servers}]}
 
     assert list(gateway._states({"backendAddressPools": [silent]}, RECORD)) == [("10.0.0.4", "Unknown")]
+
+
+def test_given_names_that_are_read_only_elsewhere_when_a_gateway_is_written_then_they_are_sent_back() -> None:
+    tokens = {"tenantId": "home", "clientId": "shop", "unAuthorizedRequestAction": "Deny"}
+    ids = {"principalId": "p", "clientId": "c"}
+    shown: dict[str, Any] = {
+        "id": POOL.rpartition("/backendAddressPools/")[0],
+        "location": "westeurope",
+        "tags": {"clientId": "42", "etag": "none", "type": "web"},
+        "identity": {"type": "UserAssigned", "tenantId": "home", **ids, "userAssignedIdentities": {"/of/keys": ids}},
+        "properties": {
+            "backendAddressPools": [{"name": "apps", "properties": {"backendAddresses": [RECORD["entry"]]}}],
+            "entraJWTValidationConfigs": [
+                {"id": "/tokens", "name": "tokens", "properties": {"provisioningState": "Succeeded", **tokens}}
+            ],
+        },
+    }
+    with dialogue(ok(copy.deepcopy(shown)), ok(shown)) as (arm, client):
+        assert gateway._Gateways(client).edit(shown["id"], [RECORD], out=True, dry_run=False)
+    (body,) = map(json.loads, arm.sent("PUT"))
+    assert body["properties"]["entraJWTValidationConfigs"] == [
+        {"id": "/tokens", "name": "tokens", "properties": tokens}
+    ]
+    assert body["tags"] == shown["tags"]
+    assert body["identity"] == {"type": "UserAssigned", "userAssignedIdentities": {"/of/keys": {}}}
