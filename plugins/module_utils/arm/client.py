@@ -448,6 +448,11 @@ class ArmClient:
             if isinstance(error.__cause__, ArmError):
                 raise error.__cause__ from None
             raise ArmError(self._explain_sign_in(error)) from None
+        except OSError as error:
+            # A federated token, the key of Azure Arc, a bundle of certificates.
+            raise ArmError(
+                "%s was not sent: %s. Check the file and who may read it" % (asked, self._redact(str(error)))
+            ) from None
         except (AzureError, AttributeError, TypeError, ValueError) as error:
             # azure-core takes each answer for what it should be, and fails somehow if it is not.
             raise ArmError(
@@ -464,8 +469,8 @@ class ArmClient:
         self._transport.may_have_acted = False
         try:
             answer = self._send(request, repeatable)
-        except (ClientAuthenticationError, ServiceRequestError):
-            # There was nothing to sign in to, or to ask.
+        except (ClientAuthenticationError, ServiceRequestError, OSError):
+            # There was nothing to sign in to or with, or to ask.
             self._may_have_begun = False
             raise
         # Refused, perhaps because it has happened already, and the answer to an earlier attempt was lost.

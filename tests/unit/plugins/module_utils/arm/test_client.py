@@ -94,6 +94,31 @@ def test_given_signing_in_fails_then_the_error_has_the_reason_without_the_secret
     assert SECRET not in message
 
 
+@pytest.mark.parametrize("kind", ["federated token", "key of azure arc", "certificate bundle"])
+def test_given_a_file_that_signing_in_needs_is_not_there_then_the_error_names_it_and_nothing_has_begun(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    credential = None
+    # As Azure Arc answers; its key is for its own group only.
+    arc = Step(401, {"error": "unauthorized_client"}, {"WWW-Authenticate": "Basic realm=/var/opt/azcmagent/tokens/no"})
+    with ScriptedArm(*([arc] if kind == "key of azure arc" else [])) as local:
+        sign_in = SignIn("msi", PUBLIC._replace(arm=local.url), "s")
+        if kind == "federated token":
+            sign_in = sign_in._replace(source="env", client_id="c", tenant="t", federated_token_file="/there/is/no")
+        elif kind == "certificate bundle":
+            monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/there/is/no")
+            sign_in, credential = sign_in._replace(cloud=PUBLIC._replace(arm="https://127.0.0.1:1")), FakeCredential()
+        monkeypatch.setenv("IDENTITY_ENDPOINT", local.url)
+        monkeypatch.setenv("IMDS_ENDPOINT", local.url)
+        time = FakeTime()
+        with (
+            ArmClient(sign_in, Deadline(600, time.clock), credential, time.sleep) as client,
+            pytest.raises(ArmError, match=r"was not sent: .*/no.*Check the file") as error,
+        ):
+            client.post("/thing/act", {}, NEEDS)
+    assert not error.value.may_have_begun
+
+
 def test_given_nobody_listens_then_the_error_says_what_to_check() -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
