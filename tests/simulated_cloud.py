@@ -188,3 +188,13 @@ def cloud(throwaway: certificate.Certificate) -> Iterator[Callable[..., Cloud]]:
 def https(throwaway: certificate.Certificate) -> ssl.SSLContext:
     """Trust in the throw-away certificate."""
     return ssl.create_default_context(cafile=str(Path(throwaway.certificate)))
+
+
+def vm_of(member: Any) -> str:
+    """The VM that a member of a load balancer's pool is; one that is an address has a name of its own."""
+    joined = member.network_interface_ip_configuration
+    if joined is None:
+        return str(member.name)
+    parts = joined.id.split("/")
+    of_set = "virtualMachineScaleSets" in parts
+    return f"{parts[-7]}_{parts[-5]}" if of_set else str(parts[-3]).removesuffix("-nic")

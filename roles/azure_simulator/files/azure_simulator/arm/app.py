@@ -31,6 +31,7 @@ from .graph import Graph, Publisher
 from .hook_events import HookEvents
 from .limits import operation_group, resource_type
 from .maintenance import Maintenance
+from .network import PROVIDER as NETWORK
 from .network import Network, pools_of
 from .operations import Operations
 from .os_upgrades import OsUpgrades
@@ -213,7 +214,10 @@ class Arm:
             raise ArmError(404, "NotFound", f"The operation '{request.names['operation']}' was not found.")
         again = {} if operation.over else self._links.again(operation)
         if request.query.get("monitor") != "true":
-            return ArmAnswer(200, operation.body(self._world.clock.wall, iso), again)
+            body = operation.body(self._world.clock.wall, iso)
+            if operation.provider == NETWORK:
+                body = {key: value for key, value in body.items() if key in ("status", "error")}
+            return ArmAnswer(200, body, again)
         if operation.status == IN_PROGRESS:
             return ArmAnswer(202, None, {"Location": f"{request.base}{_target(request)}", **again})
         if operation.status == SUCCEEDED:

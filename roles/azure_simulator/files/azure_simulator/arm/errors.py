@@ -65,6 +65,11 @@ def not_found(resource_type: str, name: str, group: str) -> ArmError:
     )
 
 
+def no_such_child(resource_id: str) -> ArmError:
+    """What Network says of a part of a resource that is not there."""
+    return ArmError(404, "NotFound", f"Resource {resource_id} not found.")
+
+
 def no_such_entity() -> ArmError:
     """What Compute says of instances, of what belongs to a scale set, and of evicted VMs that are not there."""
     return ArmError(404, "NotFound", "The entity was not found in this Azure location.")

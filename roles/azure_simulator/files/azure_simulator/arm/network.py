@@ -16,7 +16,7 @@ from ..machines import VmConfig
 from ..world import DELETED, RUNNING, Change, World
 from .actions import refuse_flexible
 from .config import ArmConfig, PoolsConfig
-from .errors import ArmError, etag_mismatch, not_found, superseded
+from .errors import ArmError, etag_mismatch, no_such_child, not_found, superseded
 from .operations import Operation, Operations
 from .outcomes import CANCELED
 from .ownership import ResourceLookup, is_listed
@@ -314,7 +314,8 @@ class Network:
         addresses = (request.document().get("properties") or {}).get("loadBalancerBackendAddresses") or []
         states = {}
         addressed = []
-        members = {name for name, _where in self._members(f"{resource.resource_id}/backendAddressPools/{pool}")}
+        joined = self._members(f"{resource.resource_id}/backendAddressPools/{pool}")
+        members = {_entry_name(where): name for name, where in joined}
         for number, address in enumerate(addresses):
             state = (address.get("properties") or {}).get("adminState") or "None"
             if state not in _ADMIN_STATES:
@@ -325,7 +326,7 @@ class Network:
                     "Cannot parse the request.",
                     details=[{"code": "InvalidJson", "message": message}],
                 )
-            states[f"{pool}/{address.get('name')}"] = state
+            states[f"{pool}/{members.get(address.get('name'), address.get('name'))}"] = state
             # Microsoft's own clients do not send back which interface it is: the name says it.
             if address.get("name") not in members:
                 addressed.append(_by_address(address, number))
@@ -338,7 +339,9 @@ class Network:
             )
         for machine in self._compute.machines.values():
             member = f"{pool}/{machine.name}"
-            if machine.name in members and states.get(member, "None") != resource.admin_states.get(member, "None"):
+            if machine.name in members.values() and states.get(member, "None") != resource.admin_states.get(
+                member, "None"
+            ):
                 self._compute.refuse_if_deleting(machine)
         resource.admin_states.update(states)
         resource.addressed[pool] = addressed
@@ -351,9 +354,7 @@ class Network:
         for pool in shown["properties"]["backendAddressPools"]:
             if pool["name"].lower() == wanted:
                 return dict(pool)
-        raise not_found(
-            "Microsoft.Network/loadBalancers/backendAddressPools", request.names["pool"], request.names["group"]
-        )
+        raise no_such_child(f"{shown['id']}/backendAddressPools/{request.names['pool']}")
 
     def _members(self, pool: str, where: str = ON_BALANCERS) -> Iterator[tuple[str, str]]:
         """The name and the IP configuration of each member that joins a pool through an interface."""
@@ -558,17 +559,29 @@ class Network:
                     certificate["properties"]["publicCertData"] = "MIIC"
         if resource.kind == BALANCERS:
             for pool in properties["backendAddressPools"]:
-                members = list(self._members(pool["id"]))
-                pool["properties"]["backendIPConfigurations"] = [{"id": where} for _unused, where in members]
-                pool["properties"]["loadBalancerBackendAddresses"] = [
-                    _backend_address(name, where, resource.admin_states.get(f"{pool['name'].lower()}/{name}"))
-                    for name, where in members
-                ] + copy.deepcopy(resource.addressed.get(pool["name"].lower(), []))
+                pool["properties"].update(self._members_shown(resource, pool))
                 pool["properties"].update(_rules_of(pool["id"], properties))
         return properties
 
+    def _members_shown(self, resource: Resource, pool: Document) -> Document:
+        """The members of a load balancer's pool, as the pool shows them."""
+        members = list(self._members(pool["id"]))
+        name = pool["name"].lower()
+        entries = [
+            *(_backend_address(where, resource.admin_states.get(f"{name}/{vm}")) for vm, where in members),
+            *copy.deepcopy(resource.addressed.get(name, [])),
+        ]
+        for entry in entries:
+            entry["id"] = f"{pool['id']}/loadBalancerBackendAddresses/{entry['name']}"
+            entry["type"] = f"{pool['type']}/loadBalancerBackendAddresses"
+        return {
+            "backendIPConfigurations": [{"id": where} for _unused, where in members],
+            "loadBalancerBackendAddresses": entries,
+        }
+
     def _etag(self, resource: Resource) -> str:
-        return _hash_etag([resource.resource_id, resource.version, self._content(resource)])
+        state = resource.provisioning_state
+        return _hash_etag([resource.resource_id, resource.version, state, self._content(resource)])
 
     def _show(self, resource: Resource) -> Document:
         etag = self._etag(resource)
@@ -581,8 +594,10 @@ class Network:
             if isinstance(items, list):
                 for item in items:
                     if isinstance(item, dict) and "id" in item and "properties" in item:
-                        item["etag"] = etag
-                        item["properties"]["provisioningState"] = state
+                        entries = item["properties"].get("loadBalancerBackendAddresses") or []
+                        for one in (item, *entries):
+                            one["etag"] = etag
+                            one["properties"]["provisioningState"] = state
         properties["provisioningState"] = state
         shown: Document = {
             "name": resource.name,
@@ -709,11 +724,19 @@ def _addresses(properties: Document) -> Iterator[tuple[str, str]]:
             yield pool["name"], address.get("ipAddress") or address.get("fqdn") or ""
 
 
-def _backend_address(name: str, where: str, state: str | None) -> Document:
+def _backend_address(where: str, state: str | None) -> Document:
     properties: Document = {"networkInterfaceIPConfiguration": {"id": where}}
     if state is not None:
         properties["adminState"] = state
-    return {"name": name, "properties": properties}
+    return {"name": _entry_name(where), "properties": properties}
+
+
+def _entry_name(where: str) -> str:
+    """The name of a member that joins by an IP configuration: of an instance's it is a GUID."""
+    parts = where.split("/")
+    if "virtualMachineScaleSets" in parts:
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, where))
+    return f"{parts[4]}_{parts[-3]}{parts[-1]}"
 
 
 def _by_address(entry: Document, number: int) -> Document:

@@ -166,7 +166,7 @@ class Links:
     def again(self, operation: Operation) -> dict[str, str]:
         """The header that says when to ask again, which Compute leaves out.
 
-        Source: azure-cli's recordings test_vm_redeploy and test_vmss_create_and_modify.
+        Source: recordings of Azure/azure-xplat-cli and Azure/azure-sdk-for-ruby; those of azure-cli never have it.
         """
         seconds = self._retry_after
         if seconds is None and operation.provider != COMPUTE:

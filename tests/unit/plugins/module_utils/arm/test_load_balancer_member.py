@@ -19,6 +19,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.membershi
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 
+from tests.simulated_cloud import vm_of
+
 from .simulated_arm import client_to
 
 Start = Callable[..., Any]
@@ -55,7 +57,7 @@ def pools_of(azure: Any, **options: Any) -> list[dict[str, Any]]:
 def pool(azure: Any, name: str) -> dict[str, Any]:
     """The members of a pool and their adminState, as Microsoft's client reads them."""
     found = azure.network.load_balancer_backend_address_pools.get("rg", "front", name)
-    return {one.name: one.admin_state for one in found.load_balancer_backend_addresses or []}
+    return {vm_of(one): one.admin_state for one in found.load_balancer_backend_addresses or []}
 
 
 def by_address(azure: Any, *addresses: str) -> None:

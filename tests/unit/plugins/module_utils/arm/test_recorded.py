@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import (
     gateway,
     lifecycle_hook_events,
     lifecycle_hooks,
+    membership,
     repairs,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
@@ -159,6 +161,31 @@ def test_given_an_operation_is_followed_by_azure_async_operation_alone_then_it_i
     with dialogue(*played("operation_alone")) as (arm, client):
         redeploy(client, Target("shop", "db"))
     assert arm.lines[1:] == ["GET /operation?p=1"]
+
+
+def test_given_a_pool_of_addresses_when_a_vm_leaves_it_then_the_other_entry_is_sent_back_without_what_azure_adds() -> (
+    None
+):
+    written, ended, shown = played("pool_by_address")
+    vm = COMPUTE + "/virtualMachines/db"
+    pool = shown.content["id"]
+    machine = ok({"properties": {"networkProfile": {"networkInterfaces": [{"id": vm + "-nic"}]}}})
+    nic = ok({"properties": {"ipConfigurations": [{"name": "ip", "properties": {"privateIPAddress": "10.0.0.4"}}]}})
+    order = membership.read_order({"vm_id": vm, "pools": [pool], "method": "membership", "remove": True})
+    with dialogue(machine, nic, shown, shown, written, ended, shown) as (arm, client):
+        change = membership.carry_out(client, order)
+    (left,) = change.before
+    assert left["entry"] == shown.content["properties"]["loadBalancerBackendAddresses"][0]
+    (body,) = map(json.loads, arm.sent("PUT"))
+    (sent,) = body["properties"]["loadBalancerBackendAddresses"]
+    assert (sent["name"], sorted(sent["properties"])) == ("two", ["ipAddress", "virtualNetwork"])
+
+    restore = membership.read_order({"restore": change.before})
+    with dialogue(ok({"properties": {"loadBalancerBackendAddresses": []}}), written, ended, shown) as (arm, client):
+        assert membership.carry_out(client, restore).changed
+    (body,) = map(json.loads, arm.sent("PUT"))
+    (sent,) = body["properties"]["loadBalancerBackendAddresses"]
+    assert (sorted(sent), sent["properties"]["ipAddress"]) == (["name", "properties"], "10.0.0.4")
 
 
 def test_given_an_operation_is_followed_by_location_alone_then_its_result_is_what_is_read_there() -> None:

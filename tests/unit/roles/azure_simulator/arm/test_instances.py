@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
 
+from tests.simulated_cloud import vm_of
+
 from ..conftest import approve, ask
 
 Start = Callable[..., Any]
@@ -226,7 +228,7 @@ def test_given_edited_pools_when_an_instance_is_put_then_only_it_leaves_and_an_u
 
     def members() -> list[str]:
         pool = azure.network.load_balancer_backend_address_pools.get("rg", "front", "web")
-        return [str(address.name) for address in pool.load_balancer_backend_addresses]
+        return [vm_of(address) for address in pool.load_balancer_backend_addresses]
 
     vm = vms.get("rg", "web", "1").as_dict()
     etag = vm["etag"]

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+
+from tests.simulated_cloud import vm_of
 
 from ..conftest import eventually
 from ..test_balancer import Backend
@@ -31,7 +34,7 @@ def azure(cloud: Start) -> Any:
 
 def members(azure: Any, pool: str = "apps") -> dict[str, Any]:
     found = azure.network.load_balancer_backend_address_pools.get("rg", "front", pool)
-    return {address.name: address.admin_state for address in found.load_balancer_backend_addresses or []}
+    return {vm_of(address): address.admin_state for address in found.load_balancer_backend_addresses or []}
 
 
 def test_given_pools_when_read_then_load_balancer_and_pools_show_their_members(azure: Any) -> None:
@@ -43,6 +46,24 @@ def test_given_pools_when_read_then_load_balancer_and_pools_show_their_members(a
     assert [pool.name for pool in pools] == ["web", "apps", "empty"]
     assert [one.name for one in azure.network.load_balancers.list("rg")] == ["front"]
     assert [one.name for one in azure.network.load_balancers.list_all()] == ["front"]
+
+
+def test_given_members_by_interface_then_their_names_in_the_pool_are_azures(azure: Any) -> None:
+    pools = azure.network.load_balancer_backend_address_pools
+    of_vm, of_instance = (pools.get("rg", "front", name).load_balancer_backend_addresses[0] for name in ("apps", "web"))
+    assert of_vm.name == "rg_app_0-nicipconfig1"
+    assert str(uuid.UUID(of_instance.name)) == of_instance.name
+
+
+def test_given_a_write_of_a_pool_when_it_has_ended_then_the_etag_is_another_one(cloud: Start) -> None:
+    azure = cloud(arm=POOLS, speed=None)
+    path = azure.path(
+        "loadBalancers/front/backendAddressPools/apps?api-version=2024-05-01", provider="Microsoft.Network"
+    )
+    written = azure.raw("PUT", path, azure.raw("GET", path).json).json
+    azure.azure.advance(60)
+    assert written["properties"]["provisioningState"] == "Updating"
+    assert written["etag"] != azure.raw("GET", path).json["etag"]
 
 
 def test_given_an_interface_when_its_pool_is_taken_out_and_restored_then_the_balancer_follows(azure: Any) -> None:

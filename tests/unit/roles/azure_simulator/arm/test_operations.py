@@ -132,6 +132,8 @@ def test_given_an_operation_of_network_then_each_answer_says_when_to_ask_again(c
     where = health.headers["Location"].removeprefix(azure.azure.arm)
     followed = [put, health, azure.raw("GET", where)]
     assert [answer.headers.get("Retry-After") for answer in followed] == ["10", "10", "10"]
+    polled = azure.raw("GET", put.headers["Azure-AsyncOperation"].removeprefix(azure.azure.arm))
+    assert (polled.headers["Retry-After"], polled.json) == ("10", {"status": "InProgress"})
 
 
 @pytest.mark.parametrize(("method", "kind"), [("GET", "read"), ("PATCH", "write"), ("DELETE", "delete")])

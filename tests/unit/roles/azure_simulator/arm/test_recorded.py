@@ -41,6 +41,7 @@ ARM = {
     "scale_sets": SETS,
     "virtual_machines": [{"name": "db", "properties": POLICY}],
     "application_gateways": [{"name": "gate", "pools": {"apps": ["db"]}}],
+    "load_balancers": [{"name": "front", "pools": {"apps": [], "data": ["db"]}}],
     "operation_seconds": 0,
     "retry_after": None,
 }
@@ -49,6 +50,7 @@ PLACES = {
     "sets": ("Microsoft.Compute", "virtualMachineScaleSets"),
     "vm": ("Microsoft.Compute", "virtualMachines/db"),
     "gate": ("Microsoft.Network", "applicationGateways/gate"),
+    "pool": ("Microsoft.Network", "loadBalancers/front/backendAddressPools/apps"),
 }
 
 
