@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import OptionError
-from .answers import Answer, Json, is_updating
+from .answers import Answer, Json, is_updating, shorten
 from .client import POLL_INTERVAL, ArmClient, Permission, Write, reporting
 from .errors import ArmError, Busy, NotFound, UnknownVersion
 from .ip_configurations import (
@@ -476,8 +476,10 @@ def _states(health: Json, record: Json) -> Iterator[tuple[str, str]]:
 
 
 def _state_of(server: Json) -> str:
-    state = str(server.get("health") or "Unknown")
-    return _UP if state.lower() in (_UP.lower(), _UP_AS_WELL) else state
+    state, reason = str(server.get("health") or "Unknown"), server.get("healthProbeLog")
+    if state.lower() in (_UP.lower(), _UP_AS_WELL):
+        return _UP
+    return "%s: %s" % (state, shorten(reason).rstrip(".")) if reason else state
 
 
 def _is_meant(server: Json, name: str, record: Json) -> bool:

@@ -477,11 +477,11 @@ class Network:
         pools = []
         for pool in resource.properties.get("backendAddressPools") or []:
             addresses = [address for name, address in _addresses(resource.properties) if name == pool["name"]]
-            servers: list[Document] = [{"address": one, "health": self._state(one)} for one in addresses]
+            servers: list[Document] = [{"address": one, **self._probed(one)} for one in addresses]
             for vm, where in self._members(f"{resource.resource_id}/backendAddressPools/{pool['name']}", ON_GATEWAYS):
                 address = next(a for a, handle in self._addresses.items() if self._world.vms[handle].config.name == vm)
                 addresses.append(address)
-                servers.append({"address": address, "ipConfiguration": {"id": where}, "health": self._state(address)})
+                servers.append({"address": address, "ipConfiguration": {"id": where}, **self._probed(address)})
             servers += [
                 {"address": address, "health": "Draining"}
                 for (name, address), until in resource.draining.items()
@@ -502,12 +502,14 @@ class Network:
             )
         return {"backendAddressPools": pools}
 
-    def _state(self, address: str) -> str:
+    def _probed(self, address: str) -> Document:
         vm = self._world.vms.get(self._handle(address) or "")
         if vm is None:
-            return "Unknown"
+            return {"health": "Unknown"}
         # The specification lists Up and Down; the service returns these.
-        return "Healthy" if vm.state == RUNNING else "Unhealthy"
+        if vm.state == RUNNING:
+            return {"health": "Healthy"}
+        return {"health": "Unhealthy", "healthProbeLog": "Cannot connect to server."}
 
     # -- interfaces of instances --------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import gateway
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
 
 from .scripted_arm import dialogue, ok
 
@@ -46,6 +47,17 @@ def test_given_a_server_without_health_information_then_its_health_is_unknown() 
     silent = {"backendAddressPool": {"id": POOL + "apps"}, "backendHttpSettingsCollection": [{"servers": servers}]}
 
     assert list(gateway._states({"backendAddressPools": [silent]}, RECORD)) == [("10.0.0.4", "Unknown")]
+
+
+def test_given_a_server_that_is_not_healthy_when_it_is_waited_for_then_azures_reason_is_reported() -> None:
+    blocked = "The backend health status could not be retrieved. A firewall blocks traffic on ports 65200-65535."
+    settings = {"servers": [{"address": "10.0.0.4", "health": "Unhealthy", "healthProbeLog": blocked}]}
+    told = {"backendAddressPool": {"id": POOL + "apps"}, "backendHttpSettingsCollection": [settings]}
+    with (
+        dialogue(ok({"backendAddressPools": [told]})) as (_arm, client),
+        pytest.raises(ArmError, match=r"10\.0\.0\.4 \(Unhealthy: The backend health status could not be .*65535\)"),
+    ):
+        gateway._wait(gateway._Gateways(client), [RECORD], out=False, seconds=0)
 
 
 def test_given_names_that_are_read_only_elsewhere_when_a_gateway_is_written_then_they_are_sent_back() -> None:

@@ -187,7 +187,9 @@ def test_given_an_invalid_admin_state_when_put_then_400(azure: Any) -> None:
 def health(azure: Any) -> dict[str, str]:
     found = azure.network.application_gateways.begin_backend_health("rg", "gate").result()
     (pool,) = found.backend_address_pools
-    return {server.address: server.health for server in pool.backend_http_settings_collection[0].servers}
+    servers = pool.backend_http_settings_collection[0].servers
+    assert all(bool(server.health_probe_log) == (server.health == "Unhealthy") for server in servers)
+    return {server.address: server.health for server in servers}
 
 
 def test_given_a_gateway_when_a_member_is_taken_out_then_it_drains_first(azure: Any) -> None:
