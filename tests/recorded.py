@@ -4,7 +4,8 @@
 
 The modules are played the answers, and the simulator is asked the same. A `fault` makes the simulator refuse in the
 same way. `{web}` and the like in a path stand for scale sets, `{sets}` for their list, `{vm}` for a VM, `{gate}` for an
-application gateway, `{pool}` for a pool of a load balancer, `{operation}` for where an operation is followed.
+application gateway, `{pool}` for a pool of a load balancer, `{graph}` for Resource Graph, `{operation}` for where an
+operation is followed.
 """
 
 from __future__ import annotations

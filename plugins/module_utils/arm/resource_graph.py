@@ -47,6 +47,9 @@ _INSTANCES_QUERY = (
     "computeresources | where type =~ 'microsoft.compute/virtualmachinescalesets/virtualmachines' | project id"
 )
 
+# The code of a detail: Azure's own code is BadRequest, and its message asks to call support.
+_SEES_NONE = "NoValidSubscriptionsInQueryRequest"
+
 _SEPARATOR = "/providers/microsoft.maintenance/scheduledevents/"
 
 
@@ -167,7 +170,13 @@ def rows_of(client: ArmClient, scope: Mapping[str, Any], query: str, needs: Perm
     """
     body: Json = {**scope, "query": query}
     while True:
-        page = client.post(PATH, body, needs, API_VERSION, repeatable=True).content
+        try:
+            page = client.post(PATH, body, needs, API_VERSION, repeatable=True).content
+        except ArmError as error:
+            if _SEES_NONE not in str(error):
+                raise
+            advice = "Check the subscription, and that the sign-in has a role in it"
+            raise ArmError("%s. %s" % (str(error).rstrip("."), advice), error.status, error.code) from None
         if not isinstance(page, dict) or not isinstance(page.get("data"), list):
             raise ArmError("Resource Graph did not answer with a page of rows: %s" % _quote(page))
         yield from page["data"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from email.utils import formatdate
 from typing import Any, Callable
 
@@ -248,7 +248,10 @@ class Graph:
                     raise _access_denied()
                 wanted |= below
             return wanted
-        return {str(item).lower() for item in subscriptions} or None
+        named = {str(item).lower() for item in subscriptions}
+        if named and not named & self._compute.subscriptions():
+            raise _no_subscription(subscriptions)
+        return named or None
 
     def _resource(self, shown: Mapping[str, Any]) -> dict[str, Any]:
         _empty, _subscriptions, subscription, _groups, group = shown["id"].split("/")[:5]
@@ -301,6 +304,15 @@ def _access_denied() -> ArmError:
     """
     words = "Access is denied to the requested resource. The user might not have enough permission."
     return ArmError(403, "AccessDenied", _SUPPORT, details=[{"code": "AccessDenied", "message": words}])
+
+
+def _no_subscription(given: Iterable[object]) -> ArmError:
+    """None of these subscriptions is there, or can be seen by the caller."""
+    words = "There must be at least one subscription that is eligible to contain resources. Given: "
+    words += "'%s'." % ", ".join(map(str, given))
+    return ArmError(
+        400, "BadRequest", _SUPPORT, details=[{"code": "NoValidSubscriptionsInQueryRequest", "message": words}]
+    )
 
 
 def _resets_after(seconds: int) -> dict[str, str]:

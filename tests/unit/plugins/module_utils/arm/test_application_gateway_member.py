@@ -236,7 +236,9 @@ def test_given_a_member_that_does_not_serve_when_it_is_restored_then_that_is_an_
     member(azure, remove=records)
     azure.azure.event("Reboot", "app_0", status="Started", impact=3600, linger=3600)
 
-    with pytest.raises(Unfinished, match=r"within 0 s: 127\.0\.78\.129 \(Unhealthy: Cannot connect to server\)") as error:
+    with pytest.raises(
+        Unfinished, match=r"within 0 s: 127\.0\.78\.129 \(Unhealthy: Cannot connect to server\)"
+    ) as error:
         member(azure, restore=records, wait=True, wait_timeout=0.0)
     assert error.value.outcome.changed
     assert addresses(azure) == set(ADDRESSES.values())

@@ -15,6 +15,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import (
     lifecycle_hooks,
     membership,
     repairs,
+    resource_graph,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.maintenance import redeploy
@@ -186,6 +187,16 @@ def test_given_a_pool_of_addresses_when_a_vm_leaves_it_then_the_other_entry_is_s
     (body,) = map(json.loads, arm.sent("PUT"))
     (sent,) = body["properties"]["loadBalancerBackendAddresses"]
     assert (sorted(sent), sent["properties"]["ipAddress"]) == (["name", "properties"], "10.0.0.4")
+
+
+def test_given_a_subscription_that_cannot_be_seen_when_events_are_asked_for_then_the_error_says_what_to_check() -> None:
+    with (
+        dialogue(*played("subscription_unseen")) as (_arm, client),
+        pytest.raises(
+            ArmError, match=r"Given: '.*dead'\. Check the subscription, and that the sign-in has a role in it"
+        ),
+    ):
+        resource_graph.list_events(client, ["5b2f6a3c-0000-4c4d-9a51-00000000dead"])
 
 
 def test_given_an_operation_is_followed_by_location_alone_then_its_result_is_what_is_read_there() -> None:

@@ -59,6 +59,8 @@ def target(azure: Any, request: Mapping[str, Any], operation: str) -> str:
     where, _brace, tail = request["path"][1:].partition("}")
     if where == "operation":
         return operation + str(tail)
+    if where == "graph":
+        return f"/providers/Microsoft.ResourceGraph/resources?api-version={request['api_version']}"
     provider, resource = PLACES.get(where, ("Microsoft.Compute", f"virtualMachineScaleSets/{where}"))
     if "{event}" in tail:
         tail = tail.replace("{event}", azure.azure.event("Reboot", "db")["event_id"])
