@@ -22,7 +22,6 @@ from .answers import Json
 from .client import ArmClient, Permission
 from .errors import ArmError
 from .options import Places
-from .permissions import EVENTS_ROLE
 
 PATH = "/providers/Microsoft.ResourceGraph/resources"
 API_VERSION = "2022-10-01"
@@ -39,7 +38,6 @@ FINISHED = frozenset([COMPLETED.lower(), CANCELED.lower()])
 LISTED_STATUSES = (*EVENT_STATUSES, COMPLETED, CANCELED)
 
 READ = Permission("Microsoft.ResourceGraph/resources/read", "Reader")
-READ_EVENTS = Permission("Microsoft.ResourceGraph/resources/read", EVENTS_ROLE)
 
 _MACHINES_QUERY = "resources | where type =~ 'microsoft.compute/virtualmachines' and name in~ (%s) | project id"
 # Of a uniform scale set. Here a name is not always that of the VM, but the id always ends in the instance's number.
@@ -86,7 +84,7 @@ def list_events(client: ArmClient, subscriptions: Sequence[str], finished: bool 
     :raises ArmError: if that fails
     """
     scope = {"subscriptions": list(subscriptions)} if subscriptions else {}
-    events = [_read_row(row) for row in rows_of(client, scope, QUERY, READ_EVENTS)]
+    events = [_read_row(row) for row in rows_of(client, scope, QUERY, READ)]
     return [one for one in events if finished or not one.is_finished]
 
 

@@ -187,10 +187,7 @@ class TestResourceGraph:
     def test_given_a_permission_is_missing_then_the_error_names_the_role(self) -> None:
         with (
             dialogue(refused(403, "AuthorizationFailed")) as (_arm, client),
-            pytest.raises(
-                ArmError,
-                match=r"permission Microsoft\.ResourceGraph/resources/read here\. The role Scheduled Events Con",
-            ),
+            pytest.raises(ArmError, match=r"permission Microsoft\.ResourceGraph/resources/read here\. The role Reader"),
         ):
             list_events(client, [SUBSCRIPTION])
 
