@@ -330,13 +330,9 @@ class Network:
             # Microsoft's own clients do not send back which interface it is: the name says it.
             if address.get("name") not in members:
                 addressed.append(_by_address(address, number))
-        if addressed and members:
-            raise ArmError(
-                400,
-                "BackendAddressPoolCannotMixNicAndIp",
-                f"Backend pool {request.names['pool']} has members by network interface. Members by IP address cannot "
-                "be added to it.",
-            )
+        left_out = members.keys() - {address.get("name") for address in addresses}
+        if members and (addressed or left_out):
+            raise _interfaces_say(request.path)
         for machine in self._compute.machines.values():
             member = f"{pool}/{machine.name}"
             if machine.name in members.values() and states.get(member, "None") != resource.admin_states.get(
@@ -731,6 +727,19 @@ def _backend_address(where: str, state: str | None) -> Document:
     if state is not None:
         properties["adminState"] = state
     return {"name": _entry_name(where), "properties": properties}
+
+
+def _interfaces_say(pool: str) -> ArmError:
+    """A pool whose members are what interfaces say cannot have others, nor fewer.
+
+    Source: https://github.com/hashicorp/terraform-provider-azurerm/issues/10496
+    """
+    return ArmError(
+        400,
+        "ModificationOfNICIpConfigBackendPoolNotSupported",
+        f"Operation on backend pool {pool} not allowed since it adds/modifies/deletes backend address pool members "
+        "that are specified with a network interface IP configuration.",
+    )
 
 
 def _entry_name(where: str) -> str:

@@ -294,11 +294,14 @@ def test_given_missing_names_when_read_then_404(cloud: Start) -> None:
             read()
 
 
-def test_given_a_pool_by_interface_when_an_address_is_put_in_then_400(azure: Any) -> None:
+@pytest.mark.parametrize(("kept", "added"), [(2, ["127.0.78.96"]), (1, []), (0, ["127.0.78.96"])])
+def test_given_a_pool_by_interface_when_other_members_are_put_then_400(azure: Any, kept: int, added: list[str]) -> None:
     pools = azure.network.load_balancer_backend_address_pools
-    body = {"properties": {"loadBalancerBackendAddresses": [{"name": "x", "properties": {"ipAddress": "127.0.78.96"}}]}}
-    with azure.refuses(400, "BackendAddressPoolCannotMixNicAndIp"):
-        pools.begin_create_or_update("rg", "front", "apps", body)
+    entries = [one.as_dict() for one in pools.get("rg", "front", "apps").load_balancer_backend_addresses[:kept]]
+    entries += [{"name": "x", "properties": {"ipAddress": address}} for address in added]
+    with azure.refuses(400, "ModificationOfNICIpConfigBackendPoolNotSupported"):
+        pools.begin_create_or_update("rg", "front", "apps", {"properties": {"loadBalancerBackendAddresses": entries}})
+    assert members(azure) == {"app_0": None, "app_1": None}
 
 
 def test_given_an_address_that_is_missing_when_put_in_a_pool_then_400(azure: Any) -> None:
