@@ -36,7 +36,7 @@ from .answers import (
     versions_in,
 )
 from .cloud import Cloud, complete
-from .credentials import MSI, SignIn, describe, make_credential
+from .credentials import CLI, MSI, SignIn, describe, make_credential
 from .errors import (
     ArmError,
     Busy,
@@ -574,9 +574,11 @@ class ArmClient:
         # Only the first line: the lines below are hints for programmers.
         said = str(getattr(error, "message", None) or error).strip() or "no reason given"
         reason = self._redact(said.splitlines()[0])
-        return "Signing in with %s at %s failed: %s. Check the credentials, or choose another auth_source" % (
+        # A managed identity's tokens, and those of the CLI, come from this machine.
+        where = "" if self.sign_in.source in (CLI, MSI) else " at %s" % self._cloud.authority
+        return "Signing in with %s%s failed: %s. Check the credentials, or choose another auth_source" % (
             describe(self.sign_in),
-            self._cloud.authority,
+            where,
             reason.rstrip("."),
         )
 

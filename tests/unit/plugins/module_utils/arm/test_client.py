@@ -94,6 +94,19 @@ def test_given_signing_in_fails_then_the_error_has_the_reason_without_the_secret
     assert SECRET not in message
 
 
+def test_given_a_machine_without_the_identity_then_the_error_has_the_reason_and_names_no_sign_in_service(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer = Step(400, {"error": "invalid_request", "error_description": "Identity not found"})
+    with ScriptedArm(answer) as imds:
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", imds.url)
+        with (
+            ArmClient(SignIn("msi", PUBLIC._replace(arm=imds.url), "s"), Deadline(10, FakeTime().clock)) as client,
+            pytest.raises(ArmError, match=r"managed identity \(auth_source msi\) failed: .*Identity not found"),
+        ):
+            client.get("/thing", NEEDS)
+
+
 @pytest.mark.parametrize("kind", ["federated token", "key of azure arc", "certificate bundle"])
 def test_given_a_file_that_signing_in_needs_is_not_there_then_the_error_names_it_and_nothing_has_begun(
     kind: str, monkeypatch: pytest.MonkeyPatch
