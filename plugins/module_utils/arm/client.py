@@ -537,6 +537,9 @@ class ArmClient:
             return
         code, message = error_of(answer.content)
         said = "%s was refused: %d%s" % (asked, answer.status, "".join(" %s" % code if code else ""))
+        if not (code or message) and answer.content:
+            # Some services write its names with capitals.
+            message = shorten(answer.content)
         if message:
             said += ": " + self._redact(message)
         kind: type[ArmError] = ArmError
