@@ -67,6 +67,8 @@ _EXPLAIN_PERSON = (
 )
 _CLI_TIMEOUT = 60  # seconds
 _MSI = "managed identity"
+# The end of the address that Azure Stack Hub tells where AD FS signs in.
+_AD_FS = "/adfs"
 
 
 class SignIn(NamedTuple):
@@ -209,16 +211,20 @@ def make_credential(sign_in: SignIn, transport: Any, import_identity: Callable[[
     if sign_in.source == MSI:
         chosen = {"client_id": sign_in.client_id} if sign_in.client_id else {}
         return identity.ManagedIdentityCredential(transport=transport, **chosen)
-    common: dict[str, Any] = {"authority": cloud.authority, "transport": transport}
+    authority, tenant = cloud.authority, sign_in.tenant
+    if authority.lower().endswith(_AD_FS):
+        # It has no other tenant.
+        authority, tenant = authority[: -len(_AD_FS)], _AD_FS[1:]
+    common: dict[str, Any] = {"authority": authority, "transport": transport}
     if not cloud.asks_microsoft:
         common["disable_instance_discovery"] = True
     try:
         if sign_in.secret:
-            return identity.ClientSecretCredential(sign_in.tenant, sign_in.client_id, sign_in.secret, **common)
+            return identity.ClientSecretCredential(tenant, sign_in.client_id, sign_in.secret, **common)
         if sign_in.certificate_path:
-            return _from_certificate(identity, sign_in, common)
+            return _from_certificate(identity, sign_in._replace(tenant=tenant), common)
         return identity.WorkloadIdentityCredential(
-            tenant_id=sign_in.tenant,
+            tenant_id=tenant,
             client_id=sign_in.client_id,
             token_file_path=sign_in.federated_token_file,
             **common,

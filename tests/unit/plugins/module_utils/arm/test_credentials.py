@@ -309,6 +309,15 @@ class TestCredential:
             "disable_instance_discovery": True,
         }
 
+    @pytest.mark.parametrize("tenant", ["adfs", "0c5b1a2d-0000-4000-8000-000000000001"])
+    def test_given_the_address_of_ad_fs_then_its_end_is_the_tenant(self, tenant: str) -> None:
+        # As Azure Stack Hub tells it.
+        cloud = read_cloud(None, authority="https://adfs.local.azurestack.external/adfs")
+        _name, arguments, options = make_credential(
+            SignIn("env", cloud, None, "c", tenant, SECRET), TRANSPORT, Identity
+        )
+        assert (arguments, options["authority"]) == (("adfs", "c", SECRET), "https://adfs.local.azurestack.external")
+
     def test_given_a_token_file_then_it_is_a_workload_identity(self) -> None:
         sign_in = SignIn("env", PUBLIC, None, "c", "t", federated_token_file="/token")
         name, _unused, options = make_credential(sign_in, TRANSPORT, Identity)
