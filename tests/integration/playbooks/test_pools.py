@@ -43,7 +43,7 @@ def test_given_two_tiers_in_two_pools_that_are_not_named_when_all_are_hit_then_h
 def test_given_balancers_that_refuse_when_hosts_are_hit_then_a_deletion_counts_as_leaving_and_others_are_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arm = {"load_balancers": [{"name": "front", "pools": {"web": ["vm_0"]}}]}
+    arm = {"load_balancers": [{"name": "front", "pools": {"web": ["vm_0"]}}], "operation_seconds": 0}
     with published(tmp_path, 60, 3, monkeypatch, arm=arm) as fleet:
         deleted, rebooted, _other = fleet.hosts
         deleted.variables |= {

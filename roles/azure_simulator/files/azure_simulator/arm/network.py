@@ -18,7 +18,7 @@ from .actions import refuse_flexible
 from .config import ArmConfig, PoolsConfig
 from .errors import ArmError, etag_mismatch, no_such_child, not_found, superseded
 from .operations import Operation, Operations
-from .outcomes import CANCELED
+from .outcomes import CANCELED, FAILED, Ending
 from .ownership import ResourceLookup, is_listed
 from .resources import ComputeResources, Machine, ScaleSet, compute_id, network_id
 from .routing import COMPUTE, INSTANCE, SET, ArmAnswer, ArmRequest, Links, Pager, Router
@@ -223,9 +223,7 @@ class Network:
         properties = copy.deepcopy(document.get("properties") or {})
         self._check_references(resource, properties)
         if kind == NICS:
-            machine = self._compute.machine_at(resource.properties["virtualMachine"]["id"])
-            if machine is not None:
-                self._compute.refuse_if_deleting(machine)
+            request.wanted = self._ending(resource) or request.wanted
             _check_interface(properties)
             for fixed in ("virtualMachine", "macAddress"):
                 properties[fixed] = resource.properties[fixed]
@@ -240,6 +238,19 @@ class Network:
         resource.tags = dict(document.get("tags") or {})
         operation = self._change(request, resource)
         return self._under_way(request, resource, operation, self._show(resource))
+
+    def _ending(self, nic: Resource) -> Ending | None:
+        """How it ends to write an interface of a machine that is being deleted: it is accepted, and fails later.
+
+        Source: https://github.com/sassoftware/viya4-iac-azure/issues/140
+        """
+        machine = self._compute.machine_at(nic.properties["virtualMachine"]["id"])
+        try:
+            if machine is not None:
+                self._compute.refuse_if_deleting(machine)
+        except ArmError as error:
+            return Ending(FAILED, error)
+        return None
 
     def _change(self, request: ArmRequest, resource: Resource) -> Operation:
         resource.version += 1
