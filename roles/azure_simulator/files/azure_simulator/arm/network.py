@@ -277,7 +277,7 @@ class Network:
 
     def _under_way(self, request: ArmRequest, resource: Resource, operation: Operation, shown: Document) -> ArmAnswer:
         headers = self._links.asynchronous(request, operation, resource.subscription)
-        return ArmAnswer(200, shown, {**headers, **self._links.again(operation), "ETag": shown["etag"]})
+        return ArmAnswer(200, shown, {**headers, **self._links.again(operation)})
 
     def _match(self, request: ArmRequest, resource: Resource) -> None:
         if request.concurrent_edit:
