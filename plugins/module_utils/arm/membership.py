@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from ..scheduled_events.errors import OptionError
 from .answers import Json
 from .client import ArmClient, reporting
-from .errors import ArmError
+from .errors import ArmError, OperationFailed
 from .ip_configurations import (
     ADDRESS,
     GROUP,
@@ -247,14 +247,20 @@ def _entries_in_service(
 def _remove(client: ArmClient, records: Iterable[Json]) -> None:
     removed: list[Json] = []
     ours: list[Json] = []
+    has_failed = False
 
     def so_far() -> MembershipChange | None:
-        before = [*removed, *(ours if client.may_have_begun else [])]
+        before = [*removed, *(ours if has_failed or client.may_have_begun else [])]
         return MembershipChange(bool(removed), before) if before else None
 
     with reporting(client, so_far):
         for kind, resource, ours in by_resource(records):
-            edit(client, kind, resource, [functools.partial(take_out, record) for record in ours])
+            try:
+                edit(client, kind, resource, [functools.partial(take_out, record) for record in ours])
+            except OperationFailed:
+                # What was accepted is what Azure shows, whatever became of the operation.
+                has_failed = True
+                raise
             removed += ours
 
 

@@ -206,6 +206,18 @@ def test_given_a_second_balancer_that_refuses_when_a_vm_is_removed_then_what_was
     assert [record["pool"] for record in error.value.outcome.before] == pools[:1]
 
 
+def test_given_a_removal_that_azure_accepts_and_fails_then_what_left_the_pools_is_reported(azure: Any) -> None:
+    before = pools_of(azure, vm_id=VM + "app_0")
+    azure.azure.arm_fault("operation", outcome="Failed", code="InternalServerError", message="It broke.", count=1)
+
+    with pytest.raises(Unfinished, match="the operation ended as Failed") as error:
+        member(azure, vm_id=VM + "app_0", remove=True)
+
+    # Azure shows what it has accepted.
+    assert pools_of(azure, vm_id=VM + "app_0") == []
+    assert (error.value.outcome.changed, error.value.outcome.before) == (False, before)
+
+
 def test_given_a_missing_vm_when_it_is_removed_then_that_is_reported(cloud: Start) -> None:
     with pytest.raises(NotFound):
         member(cloud(arm=POOLS), vm_id=VM + "nobody", remove=True)
