@@ -54,7 +54,19 @@ def encode(body: Json) -> bytes:
 
 def is_updating(resource: Json) -> bool:
     """Whether an operation is at work on a resource."""
-    return str((resource.get("properties") or {}).get("provisioningState")).lower() == "updating"
+    return _state_of(resource) == "updating"
+
+
+def has_failed(resource: Json) -> bool:
+    """Whether the last operation on a resource of Network failed: it may not be in effect, and is to be written again.
+
+    Source: https://learn.microsoft.com/azure/networking/troubleshoot-failed-state
+    """
+    return _state_of(resource) == "failed"
+
+
+def _state_of(resource: Json) -> str:
+    return str((resource.get("properties") or {}).get("provisioningState")).lower()
 
 
 def answer_of(response: Any) -> Answer:

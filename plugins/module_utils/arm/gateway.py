@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import OptionError
-from .answers import Answer, Json, is_updating, shorten
+from .answers import Answer, Json, has_failed, is_updating, shorten
 from .client import POLL_INTERVAL, ArmClient, Permission, Write, reporting
 from .errors import ArmError, Busy, NotFound, UnknownVersion
 from .ip_configurations import (
@@ -337,12 +337,13 @@ class _Gateways:
         return list(_entries(_pool_in(self._seen[gateway.lower()], pool)))
 
     def edit(self, gateway: str, records: list[Json], out: bool, dry_run: bool) -> bool:
-        """Take out or restore these, in one PUT; False if all was as it should be."""
+        """Take out or restore these, in one PUT; False if all was as it should be, and in effect."""
 
         def plan(document: Json, etag: str | None) -> tuple[bool, Write]:
             outcomes = [_change_pool(document, record, out) for record in records]
-            if not any(outcomes) or dry_run:
-                return any(outcomes), None
+            is_wanted = any(outcomes) or has_failed(document)
+            if not is_wanted or dry_run:
+                return is_wanted, None
             return True, lambda: self._write(gateway, document, etag)
 
         is_changed, _answer = self._in_version(lambda: self.client.edit(gateway, _READ, plan, self._version))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from .answers import Json
+from .answers import Json, has_failed
 from .client import COMPUTE_API_VERSION, ArmClient, Permission, Write
 from .errors import ArmError
 from .ip_configurations import (
@@ -88,7 +88,8 @@ def by_resource(records: Iterable[Json]) -> Iterator[tuple[str, str, list[Json]]
 def edit(
     client: ArmClient, kind: str, path: str, changes: Sequence[Callable[[Json], bool]], dry_run: bool = False
 ) -> bool:
-    """Read, change and write a resource. False if it needed no change."""
+    """Read, change and write a resource; also as it is, if Network could not put it into effect. False if it needed
+    neither."""
     read, write, api_version = {
         INTERFACE: (READ_INTERFACE, _WRITE_INTERFACE, NETWORK_API_VERSION),
         INSTANCE: (READ_INSTANCES, _WRITE_INSTANCE, COMPUTE_API_VERSION),
@@ -97,8 +98,9 @@ def edit(
 
     def plan(document: Json, etag: str | None) -> tuple[bool, Write]:
         outcomes = [change_one(document) for change_one in changes]
-        if not any(outcomes) or dry_run:
-            return any(outcomes), None
+        is_wanted = any(outcomes) or (kind != INSTANCE and has_failed(document))
+        if not is_wanted or dry_run:
+            return is_wanted, None
         body = _body(kind, document)
         return True, lambda: client.write("PUT", path, body, etag, write, api_version=api_version)
 

@@ -187,6 +187,18 @@ def test_given_our_write_when_it_is_superseded_by_one_that_reverts_it_then_it_is
     assert len(written(azure)) == 3
 
 
+def test_given_a_write_that_azure_accepts_and_fails_when_it_is_wanted_again_then_it_is_written_again(
+    azure: Any,
+) -> None:
+    records = found(azure, "app_0")
+    azure.azure.arm_fault("operation", outcome="Failed", code="InternalServerError", message="It broke.", count=1)
+    with pytest.raises(ArmError, match="the operation ended as Failed"):
+        member(azure, remove=records)
+
+    assert member(azure, remove=records).changed
+    assert not member(azure, remove=records).changed
+
+
 def test_given_an_update_that_is_seen_when_a_member_is_removed_then_it_is_not_cancelled(cloud: Start) -> None:
     azure = cloud(arm=GATE, speed=None)
     path = GATEWAY + "?api-version=2024-05-01"

@@ -218,6 +218,19 @@ def test_given_a_removal_that_azure_accepts_and_fails_then_what_left_the_pools_i
     assert (error.value.outcome.changed, error.value.outcome.before) == (False, before)
 
 
+def test_given_a_return_that_azure_accepts_and_fails_when_it_is_restored_again_then_it_is_written_again(
+    azure: Any,
+) -> None:
+    removed = member(azure, vm_id=VM + "app_0", remove=True).before
+    azure.azure.arm_fault("operation", outcome="Failed", code="InternalServerError", message="It broke.", count=1)
+    with pytest.raises(ArmError, match="the operation ended as Failed"):
+        member(azure, restore=removed)
+
+    assert member(azure, restore=removed).changed
+    assert azure.network.network_interfaces.get("rg", "app_0-nic").provisioning_state == "Succeeded"
+    assert not member(azure, restore=removed).changed
+
+
 def test_given_a_missing_vm_when_it_is_removed_then_that_is_reported(cloud: Start) -> None:
     with pytest.raises(NotFound):
         member(cloud(arm=POOLS), vm_id=VM + "nobody", remove=True)
