@@ -37,7 +37,7 @@ picture: $(VENV)/.test collection ## the pictures in docs: drawn from two runs o
 	python $(DEMO)/picture.py docs/demo.svg $(CACHE)/demo-off.json $(CACHE)/demo-on.json
 	SCREENSHOTS=docs BROWSER_TESTS=required python -m pytest tests/integration/browser
 
-test: $(VENV)/.gates ## what to run before a commit, without root (TEST=tests/unit/…: only these; ALL=sampled: everything, as CI does; ALL=1: and exhaustive tests in full)
+test: $(VENV)/.gates ## what to run before a commit, without root (TEST=tests/unit/…: only these; ALL=1: everything, and exhaustive tests in full, as CI does)
 	$(if $(TEST),python -m pytest $(TEST),tools/side_by_side.sh "$(MAKE)" $(if $(ALL),$(STEPS),$(QUICK)))
 test-versions: $(VENV)/.run ## sanity tests, modules and agent, on the oldest and the newest versions that are supported
 	tools/side_by_side.sh "$(MAKE)" $(VERSIONS)

@@ -12,8 +12,8 @@ INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__py
 # The oldest and the newest ansible-core that are supported, and the Pythons of VMs.
 VERSIONS := sanity-oldest sanity-newest unit-oldest-agent unit-oldest-python integration-newest
 QUICK := unit-agent integration-handle-events unit-agent-lives unit-plugins integration-readme unit-rest mypy reuse managed-node-code ruff
-LONG := wine sanity-newest integration-playbooks windows unit-oldest-agent unit-plugins unit-agent unit-rest integration-demo \
-  integration-modules sanity-oldest ansible-lint integration-control-plane unit-agent-lives integration-readme integration-arm
+LONG := wine unit-agent-lives sanity-newest integration-playbooks windows unit-oldest-agent unit-plugins unit-agent unit-rest integration-demo \
+  integration-modules sanity-oldest ansible-lint integration-control-plane integration-readme integration-arm
 STEPS := $(LONG) $(filter-out $(LONG),$(UNIT) $(INTEGRATION) $(VERSIONS) $(LINT))
 
 # Under tools/side_by_side.sh, each command of a step says how long it took.
@@ -108,7 +108,7 @@ sanity: $(VENV)/.run copy ## ansible-test's sanity tests
 	tools/sanity.sh $(VENV) $(CACHE)/ansible-test
 # Of what is shipped; the rest is for ruff and mypy. Each in a copy of its own, where ansible-test leaves things. empty-init
 # of ansible-core 2.16, which newer ones have no more, wants a package of module_utils to be without a docstring.
-sanity-oldest: SKIP := --skip-test empty-init $(if $(filter sampled,$(ALL)),--skip-test pylint)
+sanity-oldest: SKIP := --skip-test empty-init
 sanity-oldest sanity-newest: sanity-%: $(VENV)/.run
 	python tools/copy_collection.py $(subst /ansible-test/,/ansible-test-$*/,$(COPY))
 	tools/on_other_core.sh $* $(CACHE) tools/sanity.sh @venv $(CACHE)/ansible-test-$* $(SKIP) --exclude tests/ --exclude tools/
