@@ -42,7 +42,7 @@ def make_batches(
         if name in blocked or (name not in waiting and name not in idle_again)
     ]
     first = [unit for unit in units if unit.does_not_wait]
-    batches = [first] if first or idle_again else []
+    batches = [list(first)] if first or idle_again else []
     capacity = Capacity(by_name, groups, stay_away + idle_again + [name for unit in first for name in unit.hosts])
     is_open = bool(batches) and not any(unit.is_quick for unit in first)
     held = dict(blocked)
@@ -97,7 +97,7 @@ def _together(
     capacity = Capacity(by_name, groups, [name for name in stay_away if by_name[name].vm_name is not None])
     chosen: list[Unit] = []
     for unit in units:
-        if unit.waits_for_answers and capacity.shortage(unit.hosts, not chosen and not unit.is_demanded) is None:
+        if unit.waits_for_answers and capacity.shortage(unit.hosts, is_empty=not chosen) is None:
             capacity.take(unit.hosts)
             chosen.append(unit)
     return chosen
@@ -128,7 +128,7 @@ def _bring_forward(
                 moved.update(dict.fromkeys(unit.hosts, unit.begins_by))
                 is_settled = False
             if late:
-                batches[number] = [unit for unit in batches[number] if unit.begins_by >= begins[number]]
+                batches[number] = [unit for unit in batches[number] if unit not in late]
         batches[1:] = [batch for batch in batches[1:] if batch]
     for batch in batches:
         # If all units that began sooner have been moved away, this batch is a turn of its own.

@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from ...module_utils.scheduled_events.event import Event
@@ -12,7 +13,7 @@ from .clocks import as_utc
 from .event_plans import EventPlan
 from .groups import Capacity, GroupState, away_hosts
 from .host import Host
-from .policy import Policy, begins_soon, deadline_of, is_forced, notice_of, start_of
+from .policy import Policy, begins_soon, deadline_of, is_forced
 
 # Connections and services together get at least this long if they may take it, half of it each. Seconds.
 LEAST_FOR_ENDING = 60.0
@@ -70,14 +71,14 @@ def units_of_events(
             name = leader_of[name]
         return name
 
-    terminates: dict[float, str] = {}
+    terminates: dict[datetime | None, str] = {}
     for event_plan in event_plans:
+        event, first = event_plan.event, event_plan.hosts[0]
         for name in event_plan.hosts[1:]:
-            leader_of[find(name)] = find(event_plan.hosts[0])
-        start = _start_of_terminate(event_plan, now)
-        if start is not None:
+            leader_of[find(name)] = find(first)
+        if event.event_type == "Terminate" and event.is_scheduled:
             # Azure lets no Terminate of an instant begin early until all Terminates of that instant are approved.
-            leader_of[find(terminates.setdefault(start, event_plan.hosts[0]))] = find(event_plan.hosts[0])
+            leader_of[find(terminates.setdefault(event.not_before, first))] = find(first)
     of_unit: dict[str, list[EventPlan]] = {}
     for event_plan in event_plans:
         of_unit.setdefault(find(event_plan.hosts[0]), []).append(event_plan)
@@ -171,19 +172,13 @@ def _cannot_wait(event: Event, begins_by: float | None, policy: Policy, now: flo
 
     :param begins_by: when it must begin, if it waits in its batch
     """
-    if begins_by is None or event.event_type == "Preempt" or event.is_advisory or not event.is_scheduled:
+    if begins_by is None or event.event_type == "Preempt" or event.is_advisory:
         return is_forced(event, policy, now)
     return now >= begins_by
 
 
 def seconds_for_ending(host: Host) -> float:
     return host.connection_seconds + host.stop_seconds
-
-
-def _start_of_terminate(event_plan: EventPlan, now: float) -> float | None:
-    if event_plan.event.event_type != "Terminate" or notice_of(event_plan.event, now) is None:
-        return None
-    return start_of(event_plan.event) or 0.0
 
 
 def why_blocked(

@@ -89,6 +89,13 @@ def test_given_terminates_of_one_instant_then_they_go_together() -> None:
     assert make_plan(hosts, Policy(minimum_in_service="3"), NOW).batches == [["h0", "h2"], ["h1"]]
 
 
+def test_given_a_terminate_that_has_started_then_those_that_have_not_wait_for_their_turn() -> None:
+    begun = event("Terminate", ("vm_0",))._replace(event_status="Started")
+    hosts = fleet(begun, event("Terminate", ("vm_2",)))
+
+    assert make_plan(hosts, Policy(minimum_in_service="3"), NOW).batches == [["h0"], ["h2"]]
+
+
 @pytest.mark.parametrize(
     "details",
     [{"event_type": "Preempt"}, {"status": "Started"}, {"notice": 299}, {"notice": None}, {"status": "Unheard-of"}],
@@ -956,6 +963,24 @@ def test_given_an_eviction_in_its_batch_then_what_waits_does_not_go_with_it() ->
     assert plan.why_waiting == {"h1": "others of the batch have no time to wait for it"}
 
 
+def test_given_an_eviction_in_its_batch_then_what_is_beyond_all_room_of_its_group_is_not_alone() -> None:
+    hosts = fleet(event("Preempt", ("vm_0",), notice=30), event(resources=("vm_1", "vm_2")), count=4)
+    hosts = [host._replace(groups=("web" if number == 0 else "db",)) for number, host in enumerate(hosts)]
+
+    plan = make_plan(hosts[:3], Policy(minimum_in_service="2"), NOW, rest=hosts[3:])
+
+    assert (plan.batches, list(plan.held)) == ([["h0"]], ["h1", "h2"])
+
+
+def test_given_an_eviction_of_a_host_that_waits_in_its_batch_then_it_waits_no_more() -> None:
+    evicted = event("Preempt", ("vm_0",), notice=30)
+    hosts = fleet(evicted, count=3, settle_seconds=0)
+
+    plan = make_plan(hosts[:1], Policy(minimum_in_service="3"), NOW, rest=hosts[1:], deferred={"h0": NOW + 600})
+
+    assert plan.batches == [["h0"]]
+
+
 def test_given_an_eviction_when_another_host_has_no_room_then_that_waits_for_a_return_all_the_same() -> None:
     evicted, hit, away = fleet(event("Preempt", ("vm_0",), notice=30), event(resources=("vm_1",), notice=250), count=3)
     slow = evicted._replace(settle_seconds=300)
@@ -1478,6 +1503,34 @@ def test_given_an_urgent_event_when_another_may_hit_a_silent_host_then_the_other
     hosts[1] = Host("h1")
 
     assert make_plan(hosts, Policy(), NOW).turns == [["h2"], ["h0", "h1"]]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"events": (event("Preempt", ("vm_2",), notice=30),)}, {"needs_restore": True}],
+)
+def test_given_an_event_that_cannot_wait_for_the_first_batch_then_it_joins_that_and_a_silent_host_does_not(
+    other: dict[str, Any],
+) -> None:
+    hosts = fleet(event(resources=("vm_0", "vm_1"), notice=900), count=6)
+    hosts[1:3] = [Host("h1"), hosts[2]._replace(**other, return_seconds=2000)]
+
+    assert make_plan(hosts, Policy(), NOW).turns == [["h2", "h0"], ["h1"]]
+
+
+def test_given_an_event_that_begins_soon_and_may_hit_a_silent_host_then_they_go_together() -> None:
+    hosts = fleet(event(resources=("vm_0", "vm_1"), notice=310), count=6, settle_seconds=150)
+    hosts[1] = Host("h1")
+
+    assert make_plan(hosts, Policy(), NOW).turns == [["h0", "h1"]]
+
+
+def test_given_two_events_that_may_hit_a_silent_host_then_one_beyond_all_room_of_its_group_goes_alone() -> None:
+    hosts = fleet(event(resources=("vm_0", "vm_1")), event(resources=("vm_2", "vm_3", "vm_1"), notice=3000), count=6)
+    hosts = [host._replace(groups=("web" if number in (0, 4, 5) else "db",)) for number, host in enumerate(hosts)]
+    hosts[1] = Host("h1", groups=("web",))
+
+    assert make_plan(hosts, Policy(minimum_in_service="1"), NOW).turns == [["h0", "h1"], ["h2", "h3"]]
 
 
 def test_given_a_host_that_cannot_wait_for_answers_then_no_host_waits_for_them() -> None:
