@@ -189,7 +189,7 @@ def take_batch(
         default=-math.inf,
     )
     first = [unit for unit in units if unit.does_not_wait or unit.deadline <= pressing]
-    others = [unit for unit in units if not unit.does_not_wait and unit.deadline > pressing]
+    others = [unit for unit in units if unit not in first]
     waiting: dict[str, str] = {}
     is_empty, is_hurried = True, False
     # What is taken now is prepared by then, and nobody who waits is looked at before.

@@ -57,7 +57,7 @@ def members_of_groups(hosts: Sequence[Host]) -> dict[str, list[Host]]:
         if len(lost) == len(members.get("", ())):
             members.pop("", None)
         for name, of_group in members.items():
-            expected = max((host.expected or 0 for host in of_group), default=0)
+            expected = max(host.expected or 0 for host in of_group)
             if name and (any(host.peers_outside_run for host in of_group) or expected > len(of_group)):
                 of_group += lost
     return members

@@ -660,6 +660,16 @@ def test_given_a_demand_beyond_all_room_then_it_waits_even_alone_because_nothing
         assert make_plan(hosts, Policy(minimum_in_service="0"), NOW, rest=rest).batches == [["h0", "h1"]]
 
 
+def test_given_a_demand_for_all_or_none_when_its_time_is_up_then_hosts_that_are_out_stay_out() -> None:
+    demand = Demand(DemandKind.UPDATE, "updates", NOW - 1, ("h0", "h1"))
+    hosts = [host._replace(demand=demand, is_out=True, needs_restore=True) for host in fleet(count=2)]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="0"), NOW)
+
+    assert [plan.hosts[name].demand for name in ("h0", "h1")] == [demand, demand]
+    assert list(make_plan([host._replace(needs_restore=False) for host in hosts], Policy(), NOW).held) == ["h0", "h1"]
+
+
 def test_given_groups_then_each_keeps_its_own_minimum() -> None:
     hosts = [
         host._replace(groups=("web" if number < 2 else "db",))
@@ -674,7 +684,7 @@ def test_given_groups_then_each_keeps_its_own_minimum() -> None:
 
 def test_given_groups_and_a_host_that_does_not_answer_then_it_counts_as_missing_only_where_one_is_missing() -> None:
     hosts = [
-        host._replace(groups=("web" if number < 2 else "db",))
+        host._replace(groups=("web" if number < 2 else "db",), expected=2)
         for number, host in enumerate(fleet(*(event(resources=(f"vm_{n}",)) for n in (0, 2)), count=4))
     ]
     lost = Host("h4", minimum="4")
@@ -683,11 +693,12 @@ def test_given_groups_and_a_host_that_does_not_answer_then_it_counts_as_missing_
     plan = make_plan([*hosts, lost], Policy(minimum_in_service="50%"), NOW)
     assert plan.batches == [["h0", "h2"]]
     assert plan.groups == ("web: 2 of 2 in service, 1 must stay", "db: 2 of 2 in service, 1 must stay")
-    # It may be the one that only the balancer of web knows.
-    web = [host._replace(peers_outside_run=("vm_9",)) for host in hosts[:2]]
-    plan = make_plan([*web, *hosts[2:], lost], Policy(minimum_in_service="50%"), NOW)
-    assert plan.batches == [["h2"]]
-    assert plan.held["h0"].startswith("2 of 3 hosts of web are in service, and 2 must stay")
+    # It may be the one that only the balancer of web knows, or counts.
+    for more in ({"peers_outside_run": ("vm_9",)}, {"expected": 3}):
+        web = [host._replace(**more) for host in hosts[:2]]
+        plan = make_plan([*web, *hosts[2:], lost], Policy(minimum_in_service="50%"), NOW)
+        assert plan.batches == [["h2"]]
+        assert plan.held["h0"].startswith("2 of 3 hosts of web are in service, and 2 must stay")
     # One of a known group counts there.
     plan = make_plan([*hosts, Host("h4", groups=("db",))], Policy(minimum_in_service="50%"), NOW)
     assert plan.held["h2"].startswith("2 of 3 hosts of db are in service, and 2 must stay")
@@ -1541,12 +1552,15 @@ def test_given_a_host_that_cannot_wait_for_answers_then_no_host_waits_for_them()
     assert make_plan(hosts, Policy(), NOW).turns == [["h2", "h0"], ["h1"]]
 
 
-def test_given_events_that_may_hit_a_silent_host_then_others_go_with_them_as_there_is_room() -> None:
-    shared, one = event(resources=("vm_0", "vm_1")), event(resources=("vm_2",))
-    hosts = fleet(shared, one, event(resources=("vm_3",), notice=3300), count=6)
+@pytest.mark.parametrize(("notice", "later"), [(900, 3300), (9000, 9500)])
+def test_given_events_that_may_hit_a_silent_host_then_others_go_with_them_as_there_is_room(
+    notice: float, later: float
+) -> None:
+    shared, one = event(resources=("vm_0", "vm_1")), event(resources=("vm_2",), notice=notice)
+    hosts = fleet(shared, one, event(resources=("vm_3",), notice=later), count=6)
     hosts[1] = Host("h1")
 
-    assert make_plan(hosts, Policy(), NOW).turns == [["h0", "h2", "h1"], ["h3"]]
+    assert make_plan(hosts, Policy(approve_within=86400), NOW).turns == [["h0", "h2", "h1"], ["h3"]]
 
 
 def test_given_events_that_may_hit_a_silent_host_then_only_that_host_is_expected_to_be_in_service() -> None:
