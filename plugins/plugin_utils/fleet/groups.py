@@ -77,7 +77,7 @@ def count_groups(hosts: Sequence[Host], policy: Policy) -> dict[str, GroupState]
     for name, of_group in members.items():
         texts = minimums(of_group, policy)
         away = frozenset(host.name for host in of_group if not host.is_in_service)
-        is_part = any(len(other) > len(of_group) and names[name] <= names[of] for of, other in members.items())
+        is_part = any(names[name] < larger for larger in names.values())
         minimum = max(_minimum_in_service(text, len(of_group), is_part) for text in texts)
         groups[name] = GroupState(name, len(of_group), minimum, len(of_group) - len(away), away)
     return groups

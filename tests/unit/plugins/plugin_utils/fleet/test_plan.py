@@ -705,6 +705,16 @@ def test_given_groups_and_a_host_that_does_not_answer_then_it_counts_as_missing_
     assert plan.batches == [["h0"]]
 
 
+def test_given_hosts_without_a_group_beside_groups_then_they_and_a_silent_host_are_one_of_their_own() -> None:
+    web, other = fleet(event(), groups=("web",), expected=9), fleet(groups=("",), expected=9)
+    hosts = [*web[:2], *other[2:], Host("h4")]
+
+    assert make_plan(hosts, Policy(), NOW).groups == (
+        "web: 2 of 3 in service, 2 must stay",
+        "all: 2 of 3 in service, 2 must stay",
+    )
+
+
 def test_given_two_minimums_in_one_group_then_the_larger_holds() -> None:
     hosts = [host._replace(minimum=minimum) for host, minimum in zip(fleet(event()), ("1", "3", "1"), strict=False)]
 
