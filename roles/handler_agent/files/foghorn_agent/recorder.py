@@ -28,6 +28,7 @@ from .io.journal import Journal
 from .io.log import Log
 
 _WRITE_RETRY = 1.0  # seconds between tries to write what the disk did not take
+_SECONDS_TO_LOOK = 60.0  # at most, until it is noticed that the journal was removed
 _SECONDS_TO_HANG = 1.0  # after which it is said that the disk hangs
 _MOST_UNWRITTEN = 1000  # records, then they are condensed to the state that they amount to
 # The first is of no interest, the second has been logged with all that is known of it.
@@ -73,6 +74,7 @@ class Recorder:
         self._notify = notify
         self._untold: Deque[Tuple[Record, State]] = deque(maxlen=_MOST_UNWRITTEN)
         self._next_write = 0.0
+        self._next_look = 0.0
         self._said_of: float = 0.0
         """When the last job began of which it was said that it hangs."""
         self._stages_began: Dict[Tuple[str, str], float] = {}
@@ -142,7 +144,8 @@ class Recorder:
         if not self._is_open:
             self._asked = len(records)
             self._disk.do(self.journal.open, self._note_opened)
-        elif records or self.health.journal_problem:
+        elif records or self.health.journal_problem or now >= self._next_look:
+            self._next_look = now + _SECONDS_TO_LOOK
             self._asked = len(records)
             self._disk.do(lambda: self.journal.append(*records), self._note_written)
 
@@ -200,8 +203,13 @@ class Recorder:
         self._asked = 0
         if problem is not None:
             self._condense()
+        if self.journal.is_lost:
+            # Whatever lies there now, or nothing: what is known here is written after it, and stands in place of it.
+            self.unwritten = summarise(self.state)
+            self._refused = len(self.unwritten)
+            self._is_open = False
         self._note_problem(None if problem is None else str(problem))
-        if self.journal.is_large and self.may_act:
+        if self.journal.is_large and self.may_act and self._is_open:
             self._asked = len(self.unwritten)
             summary = summarise(self.state)
             self._disk.do(lambda: self.journal.begin_anew(summary), self._note_begun_anew)

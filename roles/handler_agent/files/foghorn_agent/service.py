@@ -219,6 +219,8 @@ class Service:
         self._opened.callback(self._endpoint.close)
         self._control: Optional[Control] = None
         self._control_problem: Optional[str] = None
+        self._beside = 0
+        """Which opening of the journal the socket was made after."""
         self._next_control = self._clocks.monotonic()
         self._opened.callback(self._close_control)
         self._open_control()
@@ -275,14 +277,18 @@ class Service:
 
     def _open_control(self) -> None:
         """Open the socket for administrative commands, if it is not open and it is time to try."""
-        if self._control is not None or self._clocks.monotonic() < self._next_control:
+        # If the journal was removed, so was what lay beside it.
+        is_there = self._control is not None and self._beside == self._journal.openings
+        if is_there or self._clocks.monotonic() < self._next_control:
             return
+        self._beside = self._journal.openings
         self._next_control = float("inf")
         self._disk.do(lambda: door.listen_in(self._config.journal_directory), self._note_control)
 
     def _note_control(self, result: Any) -> None:
         self._next_control = self._clocks.monotonic() + _CONTROL_AGAIN
         problem = None
+        self._close_control()
         if isinstance(result, Exception):
             # Nobody's maintenance depends on it. The directory may still come: from another disk, say.
             problem = "commands by hand do not work: %s" % result
@@ -297,6 +303,7 @@ class Service:
     def _close_control(self) -> None:
         if self._control is not None:
             self._control.close()
+            self._control = None
 
     def run(self) -> Optional[Config]:
         """Run until a signal says to stop; then end what is running, and leave the rest to the next start.

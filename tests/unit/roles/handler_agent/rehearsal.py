@@ -277,6 +277,7 @@ class Journal:
     def __init__(self, rehearsal: "Rehearsal") -> None:
         self._rehearsal = rehearsal
         self.is_open = not rehearsal.journal_is_away
+        self.is_lost = False
 
     def open(self) -> List[Any]:
         if self._rehearsal.journal_is_away:

@@ -8,6 +8,7 @@ The simulator runs on Python 3.9 and later.
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -259,6 +260,21 @@ def processor_seconds(agent: RealAgent) -> float:
     assert agent._process is not None
     words = Path("/proc/%d/stat" % agent._process.pid).read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / 100.0
+
+
+def test_given_a_state_directory_that_is_removed_when_the_agent_is_killed_and_back_then_it_knows_what_it_did(
+    begin: Begin, azure: Simulator
+) -> None:
+    agent = begin()
+    azure.event("Reboot", "web_0", **dict(LIFE, impact=4))
+    wait_for(lambda: agent.noted("begin"), [agent])
+    shutil.rmtree(agent.directory / "state")
+    wait_for(lambda: event_of(azure).get("started"), [agent])
+    wait_for(lambda: agent.run("hold").returncode == 0, [agent])
+    agent.end(signal.SIGKILL)
+    agent.begin()
+    wait_for(lambda: "register" in agent.noted("end"), [agent])
+    assert b"nothing is approved until it is released" in agent.run("status").stdout
 
 
 def test_given_a_checkout_when_asked_where_the_program_is_then_it_is_the_packages_directory() -> None:

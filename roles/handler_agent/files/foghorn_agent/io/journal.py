@@ -55,6 +55,10 @@ class Journal:
         self._descriptor = -1
         self._size = 0
         self._size_at_first = 0
+        self.openings = 0
+        """How often it was opened."""
+        self.is_lost = False
+        """Whether the last `append` found another file at its path, or none: no restart would read what is written."""
 
     @property
     def is_open(self) -> bool:
@@ -86,6 +90,7 @@ class Journal:
         :raises JournalError: if the file cannot be opened
         """
         self.close()
+        self.is_lost = False
         try:
             files.make_private_directory(self._directory)
             self._check_paths()
@@ -108,6 +113,7 @@ class Journal:
         except OSError as error:
             self.close()
             raise JournalError("%s cannot be used: %s" % (self.path, error)) from None
+        self.openings += 1
         return list(_parse_lines(content[: self._size]))
 
     def append(self, *records: Record) -> Optional[str]:
@@ -115,12 +121,13 @@ class Journal:
 
         :returns: None, or why they are not on the disk: then none of them is
         """
-        if records:
-            try:
+        try:
+            if records:
                 self._write(records)
-            except OSError as error:
-                return "%s cannot be written: %s" % (self.path, error.strerror or error)
-        return None
+        except OSError as error:
+            return "%s cannot be written: %s" % (self.path, error.strerror or error)
+        self.is_lost = not files.is_at(self._descriptor, self.path)
+        return "%s was removed or replaced" % self.path if self.is_lost else None
 
     @property
     def is_large(self) -> bool:

@@ -42,6 +42,14 @@ def replace_open(new_path: str, new: int, path: str, old: int) -> Tuple[int, Opt
     return kept, problem
 
 
+def is_at(descriptor: int, path: str) -> bool:
+    """Whether an open file is still what is found at a path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except OSError:
+        return False
+
+
 def make_private_directory(directory: str) -> None:
     """Make a directory for the agent alone. Those above it are for others, too: they may hold the probe file."""
     # Whatever the umask, which is not changed: the loop starts steps with one of their own meanwhile.

@@ -58,6 +58,11 @@ def replace_open(new_path: str, new: int, path: str, old: int) -> Tuple[int, Opt
     return descriptor, problem
 
 
+def is_at(_descriptor: int, _path: str) -> bool:
+    """Whether an open file is still what is found at a path: Windows lets nobody move or remove it."""
+    return True
+
+
 def make_private_directory(directory: str) -> None:
     """Make a directory for administrators alone, whatever those above it let others do."""
     directory = os.path.abspath(directory)
