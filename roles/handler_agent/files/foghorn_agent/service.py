@@ -269,6 +269,9 @@ class Service:
     def _note_secret(self) -> None:
         secret_file = self._config.quorum.secret_file
         if secret_file is not None:
+            # Signatures need it at the first event, when another Python may be installed than the one that runs.
+            import hmac  # noqa: F401
+
             try:
                 read_members_secrets(secret_file)
             except NoSecret as error:
@@ -412,6 +415,7 @@ class Service:
             config = self._config
             self._log(levels.NOTICE, "the new configuration is in effect")
             self._endpoint.listen(config.listen)
+            self._note_secret()
             self.agent.use(config)
 
     def _note_config_error(self, error: ConfigError) -> None:
@@ -450,16 +454,12 @@ class Service:
 
     def _note_error(self, error: Exception) -> float:
         """Count and log what should not have happened; give the seconds until the next turn."""
-        # Only here: the agent's memory is dear, and most agents never need it.
-        import traceback
-
         self.agent.counters.add("foghorn_errors_total")
         text = "%s: %s" % (type(error).__name__, error)
         now = self._clocks.monotonic()
         if text != self._last_error[0] or now >= self._last_error[1]:
             self._last_error = text, now + _SAY_AGAIN
-            trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-            self._log(levels.ERROR, "unexpected error in the agent's loop: %s" % text, trace=trace)
+            self._log(levels.ERROR, "unexpected error in the agent's loop: %s" % text, trace=_trace_of(error))
         # What came in and was not taken wakes the loop at once, again and again.
         time.sleep(_PAUSE_AFTER_ERROR)
         return _LOOK_AFTER_CLIENTS
@@ -516,6 +516,16 @@ class Service:
         problem = report.warning if report.delivered else report.detail
         if problem is not None:
             self._log(levels.WARNING, "webhook to %s: %s: %s" % (shown_url(report.request.url), result, problem))
+
+
+def _trace_of(error: Exception) -> Optional[str]:
+    try:
+        # Only here: the agent's memory is dear, and most agents never need it.
+        import traceback
+
+        return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    except Exception:  # noqa: BLE001 - another Python was installed, or program: it reads the source
+        return None
 
 
 def _dry(log: Log) -> Log:

@@ -535,10 +535,13 @@ def test_given_no_file_when_told_to_reload_then_nothing_happens(service: Any, si
     assert len(said) == count
 
 
+@pytest.mark.parametrize("is_python_removed", [False, True])
 def test_given_an_unexpected_error_in_an_iteration_then_it_is_counted_and_the_loop_continues(
-    service: Any, monkeypatch: pytest.MonkeyPatch
+    service: Any, monkeypatch: pytest.MonkeyPatch, is_python_removed: bool
 ) -> None:
     one, said = service()
+    if is_python_removed:
+        monkeypatch.setitem(sys.modules, "traceback", None)
     turn = one.agent.turn
     errors = [KeyError("unforeseen"), KeyError("unforeseen")]
 

@@ -27,6 +27,7 @@ pytest.importorskip("aiohttp")
 
 from azure_simulator.testing import Simulator
 
+HERE = Path(__file__).resolve().parent
 FLEET = {"vms": [{"name": "web_0", "address": "127.0.0.1"}, {"name": "web_1", "address": "127.0.0.2"}]}
 LIFE = {"notice": 60, "impact": 0.5, "linger": 4}
 
@@ -115,6 +116,34 @@ def test_given_a_shared_event_when_both_machines_are_ready_then_the_first_named_
     assert event["started"] < event["not_before"]
     ready = max(agent.times("end", "stop")[0] for agent in agents)
     assert event["approvals"][0]["at"] >= ready - 0.01
+
+
+def test_given_a_python_that_is_removed_when_a_shared_event_comes_then_it_is_handled_as_ever(
+    program: Path, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o755)
+    vms = [dict(vm, availability_set="set") for vm in FLEET["vms"]]
+    removed = tmp_path / "removed"
+    settings = {"ready_checks": [{"command": ["/bin/true"]}]}
+    with Simulator({"vms": vms}) as azure, contextlib.ExitStack() as stack:
+        agents = [
+            RealAgent(program, tmp_path / name, azure.imds[name], settings, HERE / "replaced_python.py")
+            for name in ("web_0", "web_1")
+        ]
+        for agent in agents:
+            stack.callback(agent.close)
+            agent.begin({"FOGHORN_REPLACED": str(removed)})
+        wait_for(lambda: all(status(agent).get("vm_name") for agent in agents), agents)
+        for agent, other, name in zip(agents, reversed(agents), ("web_1", "web_0")):
+            agent.set("quorum", {"secret_file": str(agent.secret_file), "members": {name: other.url}, "interval": 0.5})
+            agent.send_signal(signal.SIGHUP)
+        in_effect = "the new configuration is in effect"
+        wait_for(lambda: all(in_effect in agent.output.read_text() for agent in agents), agents)
+        removed.touch()
+        azure.event("Reboot", ["web_1", "web_0"], **LIFE)
+        wait_for(lambda: all("register" in agent.noted("end") for agent in agents), agents)
+        event = event_of(azure)
+    assert event["started"] < event["not_before"]
 
 
 def test_given_a_step_under_way_when_told_to_stop_then_the_step_is_ended_and_run_again_at_the_next_start(
