@@ -100,7 +100,10 @@ class Machine:
             "__handler_agent_unit": str(self.unit),
             "__handler_agent_socket": str(self.socket),
             "__handler_agent_booted": booted,
-            "__handler_agent_ask": [sys.executable, str(HERE / "status.py"), str(self.config), str(self.problem)],
+            "__handler_agent_ask": [
+                *(sys.executable, str(HERE / "status.py")),
+                *(str(self.config), str(self.problem), str(self.systemd)),
+            ],
         }
         if not CHOOSES:
             internal.update(__handler_agent_chooses=False, __handler_agent_interpreter=PYTHON)
@@ -290,6 +293,35 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert machine.files() == [str(neighbour.relative_to(machine.root)) for neighbour in neighbours]
     assert not machine.journal.exists()
     assert machine.play(handler_agent_state="absent") == 0, machine.output
+    assert (machine.changes, machine.take_calls()) == (0, [])
+
+
+def test_given_a_run_that_failed_halfway_when_played_again_then_the_agent_runs_what_is_installed(
+    machine: Machine,
+) -> None:
+    assert machine.play() == 0, machine.output
+    machine.take_calls()
+    secret = machine.config.with_name("ours.secret")
+    quorum = {"secret_file": str(secret), "members": {"web_1": "http://10.0.0.1:9797"}}
+    assert machine.play(handler_agent_quorum=quorum) == 2
+    assert (str(secret) in machine.config.read_text(), machine.take_calls()) == (True, [])
+    secret.write_text("s" * 32)
+    secret.chmod(0o600)
+    assert machine.play(handler_agent_quorum=quorum) == 0, machine.output
+    assert (machine.changes, machine.take_calls()) == (2, ["reload"])
+
+    # It has refused it, and still does.
+    machine.problem.write_text("a disk is gone")
+    assert machine.play(handler_agent_quorum=quorum) == 2
+    assert "the agent has refused the configuration" in " ".join(machine.output.split())
+    machine.problem.unlink()
+    machine.take_calls()
+
+    # The program or a unit was installed after it was started.
+    os.utime(machine.systemd / "active", (0, 0))
+    assert machine.play(handler_agent_quorum=quorum) == 0, machine.output
+    assert machine.take_calls() == ["daemon-reload", "restart"]
+    assert machine.play(handler_agent_quorum=quorum) == 0, machine.output
     assert (machine.changes, machine.take_calls()) == (0, [])
 
 
