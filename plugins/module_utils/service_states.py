@@ -17,7 +17,7 @@ STATES = (RUNNING, STOPPED, ENDED, UNKNOWN)
 # What systemd says of a unit that is not down. Only what is known to be down is down.
 _ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing", "maintenance")
 # `is-active` has one answer for a unit that is stopped and for one that does not exist.
-_SHOW = ["systemctl", "show", "--property=LoadState", "--property=ActiveState", "--property=Type", "--"]
+_SHOW = ["systemctl", "show", *("--property=" + name for name in ("LoadState", "ActiveState", "Job", "Type")), "--"]
 # Exit statuses of a command for the status, as of init scripts: not running, dead with a file left.
 _DOWN = (1, 2, 3)
 
@@ -57,7 +57,8 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
     if status:
         return RUNNING if code == 0 else STOPPED
     active = _property(said, "ActiveState")
-    if active in _ACTIVE:
+    # At a boot, what is about to be started is inactive, and has a job.
+    if active in _ACTIVE or _property(said, "Job") not in ("", "0"):
         return RUNNING
     if _property(said, "LoadState") not in ("loaded", "masked"):
         return UNKNOWN

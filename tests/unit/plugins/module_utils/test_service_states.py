@@ -46,6 +46,11 @@ def test_given_a_unit_that_systemd_does_not_know_then_that_is_its_state(load: st
     assert unit("active", load) == "running"
 
 
+def test_given_a_unit_that_is_about_to_be_started_then_it_runs() -> None:
+    assert unit("inactive\nJob=7") == "running"
+    assert unit("inactive\nJob=") == unit("inactive\nJob=0") == "stopped"
+
+
 def test_given_a_oneshot_that_is_over_then_it_has_ended_unless_it_failed() -> None:
     assert unit("inactive", kind="oneshot") == "ended"
     assert unit("failed", kind="oneshot") == "stopped"

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import pytest
 from edge_helpers import Clock, wait_until
 from foghorn_agent.act.running import Running, StepContext, environment_for, input_for, say_output
-from foghorn_agent.decide.decisions import Work
+from foghorn_agent.decide.decisions import Work, found
 from foghorn_agent.decide.outcome import StepOutcome
 from foghorn_agent.decide.policy import COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
 from foghorn_agent.platform import connections, services
@@ -123,6 +123,36 @@ def test_given_a_unit_to_stop_when_started_then_the_systems_systemctl_is_run_if_
     assert "others than root can write" in outcome_of(start(stop)).reason
     look = work_of(stop, is_look=True)
     assert "others than root can write" in outcome_of(Running(look, "web_0", StepContext("/", time.monotonic))).reason
+
+
+@pytest.mark.parametrize(
+    ("said", "runs"),
+    [
+        ("ActiveState=active\nJob=", True),
+        ("ActiveState=activating\nJob=7", True),
+        ("ActiveState=inactive\nJob=", False),
+        ("ActiveState=inactive\nJob=0", False),
+        ("ActiveState=failed", False),
+        ("ActiveState=deactivating\nJob=7", False),
+        # Its start waits for another unit's.
+        ("ActiveState=inactive\nJob=7", True),
+        ("Job=7\nActiveState=failed", True),
+        ("", True),
+        # As Windows says it.
+        ("inactive", False),
+    ],
+)
+def test_given_a_unit_when_it_is_looked_at_then_it_rests_only_if_nothing_is_about_to_start_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, runs: bool
+) -> None:
+    ours = tmp_path / "systemctl"
+    ours.write_text(
+        '#!/bin/sh\ntest "$*" = "show --property=ActiveState --property=Job -- web.service" && echo \'%s\'' % said
+    )
+    ours.chmod(0o755)
+    monkeypatch.setattr(services, "_SYSTEMCTL", (str(ours),))
+    look = work_of(Step(COMMAND, "stop web", 60.0, stops="web.service"), is_look=True)
+    assert found(look, outcome_of(Running(look, "web_0", StepContext("/", time.monotonic))))["runs"] is runs
 
 
 # --- what it says -----------------------------------------------------------------------------------

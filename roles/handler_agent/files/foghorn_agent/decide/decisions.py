@@ -411,15 +411,27 @@ def ended(work: Work, plan: Plan, outcome: StepOutcome) -> Record:
 
 def found(work: Work, outcome: StepOutcome) -> Record:
     """The record of how a step found the unit that it is to stop. If that cannot be told, it is taken to be running."""
-    said = outcome.output.split()[:1]
     return {
         "kind": "found",
         "event_id": work.event.event_id,
         "stage": work.stage,
         "step": work.key,
         "unit": work.step.stops,
-        "runs": said not in [[state] for state in _STATES_OF_REST],
+        "runs": _runs(outcome.output),
     }
+
+
+def _runs(said: str) -> bool:
+    """Whether a unit runs, or is about to be started: to stop it then is to keep it from that.
+
+    :param said: `ActiveState=` and `Job=` of systemd, or the state alone
+    """
+    words = said.split()
+    told = dict(word.split("=", 1) for word in words if "=" in word)
+    state = told.get("ActiveState", words[0] if words else "")
+    # One that is being stopped has a job, too.
+    is_queued = told.get("Job", "0") not in ("", "0") and state != "deactivating"
+    return is_queued or state not in _STATES_OF_REST
 
 
 def tried(work: Work, outcome: StepOutcome) -> Record:

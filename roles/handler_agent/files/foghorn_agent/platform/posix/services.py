@@ -39,9 +39,11 @@ def full_name(name: str) -> str:
 def command_to(action: str, name: str) -> List[str]:
     """The command that does something with a unit.
 
-    :param action: `stop`, `start`, or `is-active`, which prints the state that the unit is in
+    :param action: `stop`, `start`, or `is-active`, which prints the state that the unit is in, and the job that waits
+        for it: at a boot, what is about to be started is inactive
     """
-    return [_systemctl(), action, "--", name]
+    look = ["show", "--property=ActiveState", "--property=Job"]
+    return [_systemctl(), *(look if action == "is-active" else [action]), "--", name]
 
 
 def problems_with(name: str) -> List[str]:
