@@ -105,17 +105,18 @@ def test_given_a_lost_journal_when_opened_then_what_is_missing_is_known_from_the
     assert reread(tmp_path) == [{"kind": "unreadable"}]
 
 
+@pytest.mark.parametrize("name", [FILE_NAME, LOCK_FILE_NAME])
 @pytest.mark.parametrize("other", [None, b"", b"{}\n"])
 def test_given_a_journal_that_is_removed_or_replaced_when_written_then_that_is_said_until_it_is_opened_anew(
-    tmp_path: Path, other: Optional[bytes]
+    tmp_path: Path, name: str, other: Optional[bytes]
 ) -> None:
     journal = opened(tmp_path)
     assert journal.append() is None
-    (tmp_path / FILE_NAME).unlink()
+    (tmp_path / name).unlink()
     if other is not None:
-        (tmp_path / FILE_NAME).write_bytes(other)
+        (tmp_path / name).write_bytes(other)
     for records in ([], RECORDS):
-        assert journal.append(*records) == "%s was removed or replaced" % (tmp_path / FILE_NAME)
+        assert journal.append(*records) == "%s was removed or replaced" % (tmp_path / name)
         assert journal.is_lost
     journal.open()
     assert journal.append(*RECORDS) is None

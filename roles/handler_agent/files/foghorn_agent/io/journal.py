@@ -47,6 +47,7 @@ class Journal:
         self.path = os.path.join(directory, FILE_NAME)
         self._previous_path = os.path.join(directory, PREVIOUS_FILE_NAME)
         self.damaged_path = os.path.join(directory, DAMAGED_FILE_NAME)
+        self._lock_path = os.path.join(directory, LOCK_FILE_NAME)
         self._directory = directory
         self._largest_size = largest_size
         # On a file of its own, which is never replaced as the journal is: whoever opens the old journal could not tell.
@@ -58,7 +59,7 @@ class Journal:
         self.openings = 0
         """How often it was opened."""
         self.is_lost = False
-        """Whether the last `append` found another file at its path, or none: no restart would read what is written."""
+        """Whether the last `append` found other files at their paths, or none: no start would read what is written."""
 
     @property
     def is_open(self) -> bool:
@@ -75,7 +76,7 @@ class Journal:
             content = b""
         records = list(_parse_lines(content[: _length_of_whole_lines(content)]))
         try:
-            with open(os.path.join(self._directory, LOCK_FILE_NAME), "rb") as file:
+            with open(self._lock_path, "rb") as file:
                 mark = _as_mark(file.read(_LARGEST_MARK))
         except OSError:
             mark = 0
@@ -94,8 +95,7 @@ class Journal:
         try:
             files.make_private_directory(self._directory)
             self._check_paths()
-            lock_path = os.path.join(self._directory, LOCK_FILE_NAME)
-            self._lock = files.open_private(lock_path)
+            self._lock = files.open_private(self._lock_path)
             files.lock(self._lock)
             self._descriptor = files.open_private(self.path)
             with open(self.path, "rb") as file:
@@ -126,8 +126,11 @@ class Journal:
                 self._write(records)
         except OSError as error:
             return "%s cannot be written: %s" % (self.path, error.strerror or error)
-        self.is_lost = not files.is_at(self._descriptor, self.path)
-        return "%s was removed or replaced" % self.path if self.is_lost else None
+        # Without the lock's, another agent could lock a new one.
+        opened = {self._lock_path: self._lock, self.path: self._descriptor}
+        lost = [path for path, descriptor in opened.items() if not files.is_at(descriptor, path)]
+        self.is_lost = bool(lost)
+        return "%s was removed or replaced" % lost[-1] if lost else None
 
     @property
     def is_large(self) -> bool:
@@ -184,7 +187,7 @@ class Journal:
         :raises UnsafePath: if they can
         """
         ownership.check_path(self._directory)
-        for path in (self.path, os.path.join(self._directory, LOCK_FILE_NAME)):
+        for path in (self.path, self._lock_path):
             if os.path.lexists(path):
                 ownership.check_path(path)
 
