@@ -127,6 +127,9 @@ class Agent:
     def _turn(self) -> float:
         now = self._clocks.monotonic()
         self._recorder.collect()
+        if self._recorder.is_read_anew:
+            self._recorder.is_read_anew = False
+            self._announcements.begin_anew()
         self._follow_clock(now)
         self._announcements.collect(now)
         self._approvals.collect(now)

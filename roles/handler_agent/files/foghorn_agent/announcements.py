@@ -55,6 +55,13 @@ class Announcements:
         self._gone_since: Dict[str, float] = {}
         """Since when events that are tracked have not been listed any more."""
 
+    def begin_anew(self) -> None:
+        """Compare what is known with what IMDS lists before anything is done about it: it was read just now."""
+        self.document = None
+        self.is_known_vm = False
+        # A poll that waits for something new answers then.
+        self._poll_stats.is_identity_wanted = True
+
     def ask(self, now: float) -> None:
         """Ask for the next document, if it is time."""
         if now < self._next_poll:

@@ -62,6 +62,8 @@ class Recorder:
         self.state = state
         self.counters = Counters()
         self.health = Health(running_since=clocks.wall())
+        self.is_read_anew = False
+        """Whether the state has been read from the journal since this was last set to False."""
         self.unwritten: List[Record] = []
         """What the disk does not have yet, in order."""
         self._asked = 0
@@ -192,7 +194,10 @@ class Recorder:
             return
         # What it holds was perhaps not known when the agent started. What has been done since comes on top, in memory
         # as in the file, so that a crash makes no difference.
+        # The documents since were compared with less than the journal knows: the next one is compared with all of it.
+        self.unwritten = [record for record in self.unwritten if record["kind"] != "incarnation"]
         self.state = replay([*result, *self.unwritten])
+        self.is_read_anew = True
         self._refused = 0
         self.note_records()
 

@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import select
+import signal
 import socket
 import threading
 import time
@@ -344,3 +345,22 @@ def test_given_a_disk_that_hangs_when_the_agent_begins_then_it_lives_and_the_mac
     agent.go_on()
     wait_for(lambda: agent.ask("/readyz") == 200, [agent])
     assert not problem_of(agent)
+
+
+def test_given_an_event_that_ended_while_the_disk_hung_at_the_start_when_it_goes_on_then_the_machine_is_restored(
+    agent: Hanging, imds: MetadataService
+) -> None:
+    agent.start()
+    wait_for(lambda: agent.ask("/readyz") == 200 and b"web_0" in agent.run("status").stdout, [agent])
+    imds.answers[EVENTS] = (200, {"DocumentIncarnation": 2, "Events": [dict(EVENT, EventType="Reboot")]})
+    wait_for(lambda: "stop" in agent.noted("end"), [agent])
+    agent.end(signal.SIGKILL)
+    imds.answers[EVENTS] = (200, {"DocumentIncarnation": 3, "Events": []})
+    agent.hang("open")
+    agent.start()
+    wait_for(lambda: agent.ask("/readyz") == 503, [agent])
+    asked = len(imds.asked)
+    wait_for(lambda: len(imds.asked) > asked + 8, [agent])
+    agent.go_on()
+    wait_for(lambda: agent.ask("/readyz") == 200, [agent])
+    assert agent.noted("end") == ["deregister", "wait", "stop", "start", "register"]

@@ -88,7 +88,7 @@ class ImdsSession:
             document = self._client.read_document(deadline)
             self._answered = True
             self.poll_stats.last_answer = self._clocks.wall()
-            if document is not known or self._is_closed:
+            if document is not known or is_identity_new or self._is_closed:
                 return Poll(*self._identity, document, began, is_identity_new)
             self.poll_stats.unchanged += 1
             self._sleep(max(0.0, began + self._imds.poll_interval - self._clocks.monotonic()))
