@@ -209,8 +209,7 @@ class Recorder:
         if problem is not None:
             self._condense()
         if self.journal.is_lost:
-            # Whatever lies there now, or nothing: what is known here is written after it, and stands in place of it.
-            self.unwritten = summarise(self.state)
+            self.unwritten = self._what_is_known()
             self._refused = len(self.unwritten)
             self._is_open = False
         self._note_problem(None if problem is None else str(problem))
@@ -218,6 +217,17 @@ class Recorder:
             self._asked = len(self.unwritten)
             summary = summarise(self.state)
             self._disk.do(lambda: self.journal.begin_anew(summary), self._note_begun_anew)
+
+    def _what_is_known(self) -> List[Record]:
+        """What is to follow a journal that lies where this one was."""
+        state, at = self.state, self.clocks.wall()
+        if state._replace(vm_id=None, vm_name=None, boot_id=None, incarnation=None, former_names=()) != State():
+            # It stands in place of what the other says.
+            return summarise(state)
+        # Nothing is under way here: what the other says of this machine counts, on a disk that was mounted late, say.
+        identity: Record = {"kind": "identity", "at": at, "vm_id": state.vm_id, "vm_name": state.vm_name}
+        boot: Record = {"kind": "boot", "at": at, "boot_id": state.boot_id}
+        return [boot] if state.vm_name is None else [boot, identity]
 
     def _note_begun_anew(self, is_done: Any) -> None:
         if is_done is True:

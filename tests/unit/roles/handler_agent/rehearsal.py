@@ -283,12 +283,20 @@ class Journal:
         if self._rehearsal.journal_is_away:
             raise JournalError("the journal is away")
         self.is_open = True
+        self.is_lost = False
         return list(self._rehearsal.records)
+
+    def lose(self, found: List[Any]) -> None:
+        """Have it replaced by another, of these records."""
+        self._rehearsal.records = found
+        self.is_lost = True
 
     def keep_aside(self) -> None:
         self._rehearsal.kept_aside = list(self._rehearsal.records)
 
     def append(self, *records: Any) -> Optional[str]:
+        if self.is_lost:
+            return "the journal was removed or replaced"
         if self._rehearsal.disk_is_full:
             return "the journal cannot be written: No space left on device"
         for record in records:
@@ -556,8 +564,9 @@ class Rehearsal:
         self.poll_stats = PollStats()
         self.approve_worker = Worker(self, self._approve)
         self.members_worker = Worker(self, self._ask_members)
+        self.journal = Journal(self)
         edges = Ports(
-            journal=Journal(self),  # type: ignore[arg-type]
+            journal=self.journal,  # type: ignore[arg-type]
             disk=Disk(self),  # type: ignore[arg-type]
             poll=self.poll_worker,  # type: ignore[arg-type]
             poll_stats=self.poll_stats,

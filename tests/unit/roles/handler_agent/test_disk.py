@@ -364,3 +364,16 @@ def test_given_an_event_that_ended_while_the_disk_hung_at_the_start_when_it_goes
     agent.go_on()
     wait_for(lambda: agent.ask("/readyz") == 200, [agent])
     assert agent.noted("end") == ["deregister", "wait", "stop", "start", "register"]
+
+
+def test_given_a_journal_that_appears_late_when_nothing_is_under_way_then_what_it_began_is_brought_to_its_end() -> None:
+    before = Rehearsal([Life("Freeze", notice=60.0)])
+    before.tick_until(lambda: before.approvals)
+    rehearsal = Rehearsal([])
+    rehearsal.touched = True
+    rehearsal.run_until(5.0)
+    rehearsal.journal.lose(list(before.records))
+    # Its events are missed in a document that is older than it knows, and doubted for five minutes.
+    rehearsal.run_until(400.0)
+    assert rehearsal.steps() == ["start", "register"]
+    assert not rehearsal.state.is_out
