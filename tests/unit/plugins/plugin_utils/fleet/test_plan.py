@@ -170,6 +170,13 @@ def test_given_recommendations_for_all_that_a_policy_names_then_the_minimum_stay
     assert (plan.shortfalls, plan.deferred) == ([], {})
 
 
+def test_given_a_recommendation_for_a_host_that_waits_then_it_waits_on_when_its_time_has_come() -> None:
+    hosts = fleet(event("SpotRebalanceRecommendation", notice=None))
+    policy = read_policy({"policies": [NAMED], "minimum_in_service": "4"})
+
+    assert make_plan(hosts[:1], policy, NOW, rest=hosts[1:], deferred={"h0": NOW}).batches == [[]]
+
+
 def test_given_a_recommendation_beside_a_reboot_then_only_the_reboot_is_handled() -> None:
     reboot = event()
     plan = make_plan(fleet(reboot, event("SpotRebalanceRecommendation", notice=None)), Policy(), NOW)
@@ -600,6 +607,15 @@ def test_given_a_group_that_is_smaller_than_its_minimum_then_it_is_held_back_and
     assert plan.groups == ("web: 1 of 1 in service, 2 must stay", "db: 3 of 3 in service, 2 must stay")
 
 
+def test_given_an_event_that_hits_two_groups_then_each_host_takes_room_in_its_own() -> None:
+    hosts = fleet(event(notice=9000), event(resources=("vm_1", "vm_3"), notice=9000), count=6)
+    hosts = [host._replace(groups=("web" if number < 3 else "db",)) for number, host in enumerate(hosts)]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="1", approve_within=86400), NOW)
+
+    assert plan.batches == [["h0", "h1", "h3"]]
+
+
 def test_given_a_host_in_two_groups_then_it_takes_room_in_both() -> None:
     first, both, second = fleet(*(event(resources=(f"vm_{n}",), notice=3000 + n) for n in range(3)), count=3)
     hosts = [
@@ -859,6 +875,16 @@ def test_given_a_host_that_returns_first_then_later_batches_are_expected_to_wait
     plan = make_plan(hosts, Policy(minimum_in_service="2", approve_within=86400), NOW)
 
     assert (plan.batches, list(plan.deferred)) == (batches, deferred)
+
+
+def test_given_one_that_was_brought_forward_and_takes_long_then_others_that_would_be_late_for_it_are_as_well() -> None:
+    both, one, other = (("vm_0", "vm_3"), 700), (("vm_1",), 900), (("vm_2",), 2000)
+    hosts = fleet(*(event(resources=resources, notice=notice) for resources, notice in (both, one, other)))
+    hosts[:2] = [hosts[0]._replace(return_seconds=400), hosts[1]._replace(return_seconds=3000)]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="2"), NOW)
+
+    assert (plan.batches, list(plan.deferred)) == ([["h0", "h3", "h1", "h2"]], ["h1", "h2"])
 
 
 def test_given_what_is_not_approved_then_its_batch_lasts_until_it_has_begun_by_itself() -> None:
