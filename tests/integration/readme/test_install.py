@@ -4,6 +4,7 @@
 
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -21,14 +22,19 @@ def run(command: str, directory: Path) -> str:
     return shell.run(command, directory, NO_COLOR="1", **ansible)
 
 
+def install(directory: Path) -> None:
+    """Run the README's own commands."""
+    for command in re.search(r"## Install\n.*?```console\n(.*?)```", README, re.DOTALL).group(1).splitlines():  # type: ignore[union-attr]
+        run(command, directory)
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout in which the collection was built and installed with the README's own commands."""
     directory = tmp_path_factory.mktemp("checkout")
     # What git knows, without what lies about here.
     run(shlex.join([sys.executable, str(ROOT / "tools" / "copy_collection.py"), str(directory)]), directory)
-    for command in re.search(r"## Install\n.*?```console\n(.*?)```", README, re.DOTALL).group(1).splitlines():  # type: ignore[union-attr]
-        run(command, directory)
+    install(directory)
     return directory
 
 
@@ -40,6 +46,22 @@ def test_given_a_checkout_when_installed_as_the_readme_says_then_its_plugins_and
 
     assert "(%s" % (checkout / "collections") in told
     assert "web1" in listed
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "1.0.1"])
+def test_given_a_checkout_that_was_installed_when_it_has_changed_and_is_installed_again_then_the_change_is_installed(
+    checkout: Path, tmp_path: Path, version: str
+) -> None:
+    shutil.copytree(checkout, tmp_path, dirs_exist_ok=True)
+    metadata = (tmp_path / "galaxy.yml").read_text(encoding="utf-8")
+    metadata = re.sub("^version: .*", f"version: {version}", metadata, flags=re.MULTILINE)
+    (tmp_path / "galaxy.yml").write_text(metadata, encoding="utf-8")
+    (tmp_path / "CHANGELOG.md").write_text("changed\n", encoding="utf-8")
+
+    install(tmp_path)
+
+    (installed,) = (tmp_path / "collections").glob("*/foghorn/azure_events/CHANGELOG.md")
+    assert installed.read_text(encoding="utf-8") == "changed\n"
 
 
 def test_given_the_tarball_when_an_execution_environment_is_defined_as_the_guide_says_then_it_holds_the_collection(
