@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find rows of Markdown tables that are not one line each, or have more or fewer cells than the row before.
+"""Find rows of Markdown tables that are not one line each, have other cells than the row before, or have no head.
 
-Such a row becomes a row of its own, or loses cells, and no builder of a site complains.
+Such a row becomes a row of its own, loses cells, or is shown as text, and no builder of a site complains.
 
 usage: check_tables.py DIRECTORY
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 _FENCE = re.compile(r"\s*(```|~~~)")
 _BORDER = re.compile(r"(?<!\\)\|")
+_BELOW_A_HEAD = re.compile(r"\s*\|[-:| ]+\|\s*\Z")
 
 
 def main() -> int:
@@ -29,7 +30,8 @@ def main() -> int:
 
 def _broken_rows(text: str) -> Iterator[tuple[int, str]]:
     is_fenced, borders = False, 0
-    for number, line in enumerate(text.splitlines(), 1):
+    lines = text.splitlines()
+    for number, (line, following) in enumerate(zip(lines, [*lines[1:], ""], strict=True), 1):
         row = line.strip()
         if _FENCE.match(line):
             is_fenced = not is_fenced
@@ -40,7 +42,7 @@ def _broken_rows(text: str) -> Iterator[tuple[int, str]]:
             borders = 0
             continue
         found = len(_BORDER.findall(row))
-        if not row.endswith("|") or (borders and found != borders):
+        if not row.endswith("|") or (found != borders if borders else not _BELOW_A_HEAD.match(following)):
             yield number, line
         borders = borders or found
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The check that each row of a table in the documentation is one line, with all of its cells."""
+"""The check that each row of a table in the documentation is one line, with all of its cells, below a head."""
 
 import subprocess
 import sys
@@ -22,6 +22,7 @@ HEAD = "| a | b |\n|---|---|\n"
         pytest.param(HEAD + "| c | a long\ncell |\n", [3, 4], id="wrapped"),
         pytest.param(HEAD + "| c | a long |\ncell\n", [4], id="text right behind"),
         pytest.param(HEAD + "| c |\n", [3], id="a cell less"),
+        pytest.param(HEAD + "| c | d |\n\n| e | f |\n| g | h |\n", [5], id="an empty line between"),
         pytest.param(HEAD + "| c | d | | e | f |\n", [3], id="two rows in one line"),
     ],
 )
