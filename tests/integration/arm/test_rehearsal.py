@@ -14,7 +14,6 @@ from ansible_collections.foghorn.azure_events.tests import shell
 from azure_simulator.testing import Simulator
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "terminate_notifications.md").read_text(encoding="utf-8")
-SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
 RESOURCES: dict[str, Any] = {
     "imds": {"rate_limit": None},
     "vms": [
@@ -22,7 +21,7 @@ RESOURCES: dict[str, Any] = {
         {"name": "workers_0", "address": "127.0.79.72", "scale_set": "workers", "resource_group": "shop"},
         {"name": "database", "address": "127.0.79.80", "resource_group": "shop"},
     ],
-    "arm": {"subscription_id": SUBSCRIPTION, "operation_seconds": 0.1, "instance_seconds": 0.1, "retry_after": 1},
+    "arm": {"operation_seconds": 0.1, "instance_seconds": 0.1, "retry_after": 1},
 }
 
 
@@ -51,7 +50,6 @@ def test_given_a_simulator_when_the_rehearsal_runs_as_pasted_then_it_signs_in_th
         for shown, actual in addresses.items():
             assert shown in simulated + commands
             simulated, commands = simulated.replace(shown, actual), commands.replace(shown, actual)
-        assert SUBSCRIPTION in simulated
         (tmp_path / "simulated.yml").write_text(simulated)
         (tmp_path / "scale_sets.yml").write_text(file_of_page("scale_sets.yml"))
 
