@@ -242,17 +242,22 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
                     mayHaveActed = mayHaveActed || wasSent;
                 }
                 string times = (attempts == 1 ? "1 attempt" : attempts + " attempts") + ", the last: " + outcome;
-                double waited = clocks.Monotonic() - began;
-                if (!wasReached && waited + wait >= connectTimeout)
-                    throw new NotReachedException(
-                        "IMDS at " + endpoint + " did not answer within " + Text.General(connectTimeout) + " s (" + times
-                        + "): is this an Azure VM? Set endpoint to the address of its IMDS, or raise connect_timeout",
-                        attempts, outcome);
-                if (wait >= deadline.Remaining)
-                    throw new OutOfTimeException(
-                        request.Name + " had no usable answer within " + Text.General(deadline.Seconds) + " s (" + times
-                        + "): try again later, or raise timeout", attempts, outcome);
-                clocks.Sleep(wait);
+                // After a sleep that has lasted longer, it may be too late as well.
+                for (; ; wait = 0)
+                {
+                    double waited = clocks.Monotonic() - began;
+                    if (!wasReached && waited + wait >= connectTimeout)
+                        throw new NotReachedException(
+                            "IMDS at " + endpoint + " did not answer within " + Text.General(connectTimeout) + " s (" + times
+                            + "): is this an Azure VM? Set endpoint to the address of its IMDS, or raise connect_timeout",
+                            attempts, outcome);
+                    if (wait >= deadline.Remaining)
+                        throw new OutOfTimeException(
+                            request.Name + " had no usable answer within " + Text.General(deadline.Seconds) + " s (" + times
+                            + "): try again later, or raise timeout", attempts, outcome);
+                    if (wait <= 0) break;
+                    clocks.Sleep(wait);
+                }
             }
         }
 

@@ -287,25 +287,29 @@ class ImdsClient:
         outcome: str,
         retry_after: float,
     ) -> None:
-        """Sleep before the next try, unless that would come too late."""
-        waited = self._clock() - began
-        if not self._was_reached and waited + wait >= self.connect_timeout:
-            raise Unreachable(
-                "IMDS at %s did not answer within %g s (%s, the last: %s): is this an Azure VM? Set endpoint to "
-                "the address of its IMDS, or raise connect_timeout"
-                % (self.endpoint, self.connect_timeout, _times(attempts), outcome),
-                attempts,
-                outcome,
-            )
-        if wait >= deadline.remaining():
-            raise OutOfTime(
-                "%s had no usable answer within %g s (%s, the last: %s): try again later, or raise timeout"
-                % (request.name, deadline.seconds, _times(attempts), outcome),
-                attempts,
-                outcome,
-                retry_after if retry_after > 0 else None,
-            )
-        self._sleep(wait)
+        """Sleep before the next try, unless that would come too late: after a sleep that has lasted longer as well."""
+        while True:
+            waited = self._clock() - began
+            if not self._was_reached and waited + wait >= self.connect_timeout:
+                raise Unreachable(
+                    "IMDS at %s did not answer within %g s (%s, the last: %s): is this an Azure VM? Set endpoint to "
+                    "the address of its IMDS, or raise connect_timeout"
+                    % (self.endpoint, self.connect_timeout, _times(attempts), outcome),
+                    attempts,
+                    outcome,
+                )
+            if wait >= deadline.remaining():
+                raise OutOfTime(
+                    "%s had no usable answer within %g s (%s, the last: %s): try again later, or raise timeout"
+                    % (request.name, deadline.seconds, _times(attempts), outcome),
+                    attempts,
+                    outcome,
+                    retry_after if retry_after > 0 else None,
+                )
+            if wait <= 0:
+                return
+            self._sleep(wait)
+            wait = 0.0
 
     def _refused(self, request: _Request, answer: Answer, attempts: int, outcome: str, may_have_acted: bool) -> Refused:
         advice = ""

@@ -21,9 +21,9 @@ SYSTEMCTL = """#!/bin/sh
 units="$(dirname "$0")/units"
 case "$1" in
 show)
-    test "$5" = -- || exit 99
-    if test -e "$units/$6"; then state=active; else state=inactive; fi
-    case "$6" in nginx) load=loaded ;; *) load=not-found ;; esac
+    test "$6" = -- || exit 99
+    if test -e "$units/$7"; then state=active; else state=inactive; fi
+    case "$7" in nginx) load=loaded ;; *) load=not-found ;; esac
     printf 'LoadState=%s\\nActiveState=%s\\nType=notify\\n' "$load" "$state" ;;
 start) touch "$units/$3" ;;
 stop) rm "$units/$3" ;;

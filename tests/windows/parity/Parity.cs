@@ -182,6 +182,7 @@ namespace Parity
         private readonly Queue<List<object>> transcript;
         private readonly List<object> requests = new List<object>();
         private readonly List<object> slept = new List<object>();
+        private readonly Queue<object> woke;
         private double now;
         private double wall;
 
@@ -189,6 +190,7 @@ namespace Parity
         {
             this.question = question;
             transcript = new Queue<List<object>>(((List<object>)question["transcript"]).Cast<List<object>>());
+            woke = new Queue<object>((List<object>)question["woke"]);
         }
 
         public List<object> Replay()
@@ -199,7 +201,7 @@ namespace Parity
                 Sleep = seconds =>
                 {
                     slept.Add(seconds);
-                    now += seconds;
+                    now = woke.Count > 0 ? Number(woke.Dequeue()) : now + seconds;
                 },
                 UtcNow = () => new DateTime(1970, 1, 1, 0, 0, 0, DateTimeKind.Utc).AddSeconds(wall),
                 Jitter = () => Number(question["jitter"]),

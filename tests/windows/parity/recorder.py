@@ -84,6 +84,8 @@ class _Dialogue:
         self.calls: list[dict[str, Any]] = []
         self.results: list[dict[str, Any]] = []
         self.slept: list[float] = []
+        self.woke: list[float] = []
+        """What the clock said after each sleep: it may have lasted longer."""
         self.is_inside = False
         self.is_repeatable = of._hedge_after is None and math.isinf(of._longest_wait) and hasattr(of._clock, "slept")
         of._connection.clock = of._clock
@@ -95,6 +97,7 @@ class _Dialogue:
         def noted(seconds: float) -> None:
             self.slept.append(seconds)
             sleep(seconds)
+            self.woke.append(self.client._clock())
 
         return noted
 
@@ -133,6 +136,7 @@ class _Dialogue:
             "connect_timeout": of.connect_timeout,
             "jitter": of._jitter(),
             "transcript": of._connection.transcript,
+            "woke": self.woke,
             "calls": self.calls,
         }
         return {"question": question, "answer": self.results}

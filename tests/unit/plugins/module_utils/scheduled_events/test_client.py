@@ -242,7 +242,7 @@ class TestTheConnection:
             client.read_document(limit(clock))
 
         # The first hang-up may have been for idleness. The second was not.
-        assert clock.slept == [0.0, 1.0]
+        assert clock.slept == [1.0]
         assert imds.connections == 3
 
     def test_given_an_answer_that_says_close_then_the_next_request_opens_another(self, clock: FakeClock) -> None:
@@ -816,7 +816,7 @@ class TestAHostThatIsNoAzureVm:
         assert caught.value.last_outcome.startswith("ConnectionRefusedError: ")
         assert str(caught.value).startswith("IMDS at %s did not answer within 5 s (4 attempts, the last: " % nobody)
 
-    def test_given_an_attempt_used_the_connect_timeout_up_then_no_other_is_begun(
+    def test_given_a_sleep_that_used_the_connect_timeout_up_then_no_other_attempt_is_begun(
         self, clock: FakeClock, nobody: str
     ) -> None:
         def oversleep() -> None:
@@ -826,7 +826,8 @@ class TestAHostThatIsNoAzureVm:
         with client_of(nobody, clock, connect_timeout=5) as client, pytest.raises(Unreachable) as caught:
             client.read_document(limit(clock))
 
-        assert (caught.value.attempts, caught.value.last_outcome) == (2, "no answer in time")
+        assert caught.value.attempts == 1
+        assert caught.value.last_outcome.startswith("ConnectionRefusedError: ")
 
 
 class TestRefusals:

@@ -539,6 +539,9 @@ def test_given_no_room_beside_a_host_with_an_agent_then_it_is_watched_first_and_
 
     assert make_plan(hosts, Policy(minimum_in_service="3"), NOW).batches == [["h1"], ["h0"]]
     assert make_plan(hosts, Policy(minimum_in_service="2"), NOW).batches == [["h1", "h0"]]
+    # Nor does it wait in its turn for one that may return.
+    rest = [hosts[0], hosts[2]._replace(is_out=True)]
+    assert make_plan(hosts[1:2], Policy(minimum_in_service="3"), NOW, rest=rest).batches == [["h1"]]
 
 
 def test_given_an_urgent_event_that_is_left_to_an_agent_then_the_others_of_the_batch_need_not_keep_pace() -> None:
