@@ -25,7 +25,7 @@ from .commands import CommandError, ask, directory_of, ssh_connections_of
 from .confinement import enter, first_process, keep_mounts_private, remove_cgroup, start_confined
 from .host import PYTHON, cgroup_of_lab
 
-LANES = 4
+LANES = 3
 """How many scenarios run side by side, each in a lab of its own: they wait more than they work."""
 
 INOTIFY_INSTANCES = 1024
