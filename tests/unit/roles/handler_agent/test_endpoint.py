@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Callable, Generator, List, Optional, Tuple
 
 import pytest
+from ansible_collections.foghorn.azure_events.tests.ports import free_port
 from edge_helpers import PATIENCE, Clock
 from foghorn_agent.http.endpoint import Asked, Endpoint, Response
 
@@ -508,7 +509,7 @@ def test_given_a_port_that_is_taken_when_it_is_free_again_then_it_is_listened_on
     clock: Clock, make_loop: MakeLoop
 ) -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+        taken.bind(("127.0.0.1", free_port()))
         taken.listen(1)
         address = taken.getsockname()
         loop = make_loop(addresses=[address])
@@ -584,7 +585,8 @@ def test_given_a_socket_of_another_address_or_port_when_listening_then_it_is_lef
     make_loop: MakeLoop, has_the_port: bool
 ) -> None:
     with socket.socket() as held:
-        held.bind(("127.0.0.2" if has_the_port else "127.0.0.1", 0))
+        # With its port: one that is free at both addresses.
+        held.bind(("127.0.0.2", free_port()) if has_the_port else ("127.0.0.1", 0))
         held.listen(5)
         wanted = ("127.0.0.1", held.getsockname()[1] if has_the_port else 0)
         ((host, port),) = make_loop(addresses=[wanted], inherited=[held.dup()]).endpoint.addresses
