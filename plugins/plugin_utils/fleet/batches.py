@@ -56,12 +56,12 @@ def make_batches(
     for unit in units:
         if unit.does_not_wait or unit in together:
             continue
-        if is_open and capacity.shortage(unit.hosts, is_empty=False) is None:
+        if is_open and capacity.shortage(unit.hosts, may_exceed=not unit.is_demanded) is None:
             batches[-1].append(unit)
             capacity.take(unit.hosts)
             continue
         alone = Capacity(by_name, groups, stay_away)
-        shortage = alone.shortage(unit.hosts, is_empty=not unit.is_demanded)
+        shortage = alone.shortage(unit.hosts, may_exceed=not unit.is_demanded)
         if shortage is not None:
             held.update(dict.fromkeys(unit.hosts, _why_held(shortage.describe(), unit, policy)))
             continue
@@ -97,7 +97,7 @@ def _together(
     capacity = Capacity(by_name, groups, [name for name in stay_away if by_name[name].vm_name is not None])
     chosen: list[Unit] = []
     for unit in units:
-        if unit.waits_for_answers and capacity.shortage(unit.hosts, is_empty=not chosen) is None:
+        if unit.waits_for_answers and capacity.shortage(unit.hosts, may_exceed=not unit.is_demanded) is None:
             capacity.take(unit.hosts)
             chosen.append(unit)
     return chosen
@@ -183,31 +183,32 @@ def take_batch(
     """
     everybody = dict(by_name, **{host.name: host for host in rest})
     capacity = Capacity(everybody, groups, [name for group in groups.values() for name in group.away])
-    # A host whose time has come goes without room, and must not take the room of a host that is hit before it.
+    # A host whose time has come goes without room, and must not take the room of a host that is hit before it. Nothing
+    # hits a host that is only asked for: it waits.
     pressing = max(
         (unit.deadline for unit in units if unit.does_not_wait and set(unit.hosts).issubset(deferred)),
         default=-math.inf,
     )
-    first = [unit for unit in units if unit.does_not_wait or unit.deadline <= pressing]
+    first = [unit for unit in units if unit.does_not_wait or (unit.deadline <= pressing and not unit.is_demanded)]
     others = [unit for unit in units if unit not in first]
     waiting: dict[str, str] = {}
-    is_empty, is_hurried = True, False
+    is_hurried = False
     # What is taken now is prepared by then, and nobody who waits is looked at before.
     free_at = now
     for unit in first:
-        shortage = capacity.shortage(unit.hosts, is_empty) if unit.begins_by > free_at else None
+        shortage = capacity.shortage(unit.hosts, may_exceed=True) if unit.begins_by > free_at else None
         if shortage is not None and _may_refill(everybody, unit):
             waiting.update(dict.fromkeys(unit.hosts, shortage.describe()))
             continue
         capacity.take(unit.hosts)
-        is_empty, is_hurried = False, is_hurried or unit.is_quick
+        is_hurried = is_hurried or unit.is_quick
         if unit.begins_by > -math.inf:
             free_at = max(free_at, now + unit.least)
     stop = why_stopped(rest, policy)
     held = dict(blocked)
     for unit in others:
         is_deferred = set(unit.hosts).issubset(deferred)
-        shortage = capacity.shortage(unit.hosts, is_empty and not unit.is_demanded)
+        shortage = capacity.shortage(unit.hosts, may_exceed=not unit.is_demanded)
         reason = shortage.describe() if shortage is not None else ""
         if stop and not unit.begins_anyway(policy, now):
             reason = stop
@@ -217,7 +218,6 @@ def take_batch(
             held.update(dict.fromkeys(unit.hosts, _why_held(reason, unit, policy)))
         else:
             capacity.take(unit.hosts)
-            is_empty = False
     absent = {**held, **waiting}
     hit = {name for unit in units for name in unit.hosts}
     taken = [name for name, host in by_name.items() if name not in absent and (name in hit or _is_to_be_restored(host))]

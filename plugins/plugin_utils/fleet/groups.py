@@ -144,18 +144,18 @@ class Capacity:
                 if group in self._by_name[name].groups or name in self._groups[group].away:
                     out.add(name)
 
-    def shortage(self, names: Sequence[str], is_empty: bool) -> GroupState | None:
+    def shortage(self, names: Sequence[str], may_exceed: bool) -> GroupState | None:
         """The first group that cannot spare these hosts.
 
-        :param is_empty: whether they would have the batch for themselves. Then hosts that the platform takes at one
-            instant may be more than there is room for, if all others are in service: no waiting would change that
+        :param may_exceed: whether the platform takes them at one instant. Then they may be more than a group has room
+            for, if all its others are in service: no waiting would change that
         """
         for name in sorted({name for host in names for name in self._by_name[host].groups}):
             group = self._groups[name]
             capacity = group.size - group.minimum
             mine = {host for host in names if name in self._by_name[host].groups}
             others = len(self._out[name] - mine)
-            is_beyond_all_capacity = is_empty and len(mine) > capacity > 0 and others == 0
+            is_beyond_all_capacity = may_exceed and len(mine) > capacity > 0 and others == 0
             if not mine.issubset(self._out[name]) and others + len(mine) > capacity and not is_beyond_all_capacity:
                 return group
         return None

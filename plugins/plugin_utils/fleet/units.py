@@ -124,7 +124,7 @@ def units_of_demands(
         if unit.all_of and may_answer:
             silent = [name for name, host in by_name.items() if host.vm_name is None and not host.leased]
             shortage = Capacity(by_name, groups, away_hosts(by_name, groups, False)).shortage(
-                unit.hosts, is_empty=False
+                unit.hosts, may_exceed=False
             )
             is_awaited = bool(silent) and (shortage is not None or not set(silent).isdisjoint(unit.all_of))
             unit = unit._replace(awaits_answers=is_awaited)
@@ -213,7 +213,7 @@ def _why_none_goes(
     if is_new and now >= unit.deadline:
         return dict.fromkeys(unit.hosts, "it had to be ready by %s" % as_utc(unit.deadline))
     away = away_hosts(by_name, groups, unit.awaits_answers)
-    shortage = Capacity(by_name, groups, away).shortage(unit.hosts, is_empty=False)
+    shortage = Capacity(by_name, groups, away).shortage(unit.hosts, may_exceed=False)
     if shortage is None:
         return {}
     return dict.fromkeys(

@@ -1013,13 +1013,22 @@ def test_given_an_eviction_in_its_batch_then_what_waits_does_not_go_with_it() ->
     assert plan.why_waiting == {"h1": "others of the batch have no time to wait for it"}
 
 
-def test_given_an_eviction_in_its_batch_then_what_is_beyond_all_room_of_its_group_is_not_alone() -> None:
+def test_given_an_eviction_of_another_group_in_its_batch_then_what_is_beyond_all_room_of_its_group_goes_too() -> None:
     hosts = fleet(event("Preempt", ("vm_0",), notice=30), event(resources=("vm_1", "vm_2")), count=4)
     hosts = [host._replace(groups=("web" if number == 0 else "db",)) for number, host in enumerate(hosts)]
 
     plan = make_plan(hosts[:3], Policy(minimum_in_service="2"), NOW, rest=hosts[3:])
 
-    assert (plan.batches, list(plan.held)) == ([["h0"]], ["h1", "h2"])
+    assert (plan.batches, plan.held) == ([["h0", "h1", "h2"]], {})
+
+
+def test_given_a_host_that_goes_without_room_then_one_that_is_asked_for_sooner_stays_in_service() -> None:
+    hit, asked, other = fleet(event(resources=("vm_0",), notice=100), count=3)
+    asked = asked._replace(demand=Demand(DemandKind.UPDATE, "updates", NOW + 50))
+
+    plan = make_plan([hit, asked], Policy(minimum_in_service="3"), NOW, rest=[other], deferred={"h0": NOW})
+
+    assert (plan.batches, list(plan.held)) == ([["h0"]], ["h1"])
 
 
 def test_given_an_eviction_of_a_host_that_waits_in_its_batch_then_it_waits_no_more() -> None:
@@ -1575,12 +1584,14 @@ def test_given_an_event_that_begins_soon_and_may_hit_a_silent_host_then_they_go_
     assert make_plan(hosts, Policy(), NOW).turns == [["h0", "h1"]]
 
 
-def test_given_two_events_that_may_hit_a_silent_host_then_one_beyond_all_room_of_its_group_goes_alone() -> None:
+def test_given_two_events_that_may_hit_a_silent_host_then_one_beyond_all_room_of_its_group_goes_with_the_other() -> (
+    None
+):
     hosts = fleet(event(resources=("vm_0", "vm_1")), event(resources=("vm_2", "vm_3", "vm_1"), notice=3000), count=6)
     hosts = [host._replace(groups=("web" if number in (0, 4, 5) else "db",)) for number, host in enumerate(hosts)]
     hosts[1] = Host("h1", groups=("web",))
 
-    assert make_plan(hosts, Policy(minimum_in_service="1"), NOW).turns == [["h0", "h1"], ["h2", "h3"]]
+    assert make_plan(hosts, Policy(minimum_in_service="1"), NOW).turns == [["h0", "h2", "h3", "h1"]]
 
 
 def test_given_a_host_that_cannot_wait_for_answers_then_no_host_waits_for_them() -> None:
