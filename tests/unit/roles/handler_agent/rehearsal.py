@@ -32,6 +32,7 @@ from foghorn_core.scheduled_events.event import Event, NameKey, name_key
 VM_NAME = "web_0"
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)
 LONGEST_REHEARSAL = 2000  # seconds
+MOST_TURNS = 100
 # What becomes of a machine that Azure takes away.
 DELETED = "deleted"
 DEALLOCATED = "deallocated"  # and started again some time later, with its disk
@@ -264,6 +265,7 @@ class Worker:
         if self.is_held or not self._results:
             return []
         results, self._results = self._results, []
+        self._rehearsal.moves += 1
         self.is_busy = False
         return results
 
@@ -331,11 +333,13 @@ class Disk:
         self.began: Optional[float] = None
 
     def do(self, job: Any, then: Any = lambda _result: None) -> None:
+        self._rehearsal.moves += 1
         self._jobs.append((job, then))
         self.began = self._rehearsal.now if self.began is None else self.began
 
     def collect(self) -> None:
         while self._jobs and not self._rehearsal.disk_hangs:
+            self._rehearsal.moves += 1
             job, then = self._jobs.pop(0)
             self.began = self._rehearsal.now if self._jobs else None
             try:
@@ -375,6 +379,8 @@ class Rehearsal:
         self.kill_at = kill_at
         self.back_after = back_after
         self.edge_kinds: List[str] = []
+        self.moves = 0
+        """How often the agent has begun something, or got something back."""
         self.longest_journal: Optional[int] = None
         self.records: List[Dict[str, Any]] = []
         """What the journal holds."""
@@ -506,10 +512,19 @@ class Rehearsal:
             if self.agent is None:
                 self._start_agent()
             # What takes no time happens at once, as in the real loop, which wakes for each result.
-            for _turn in range(12):
+            for _turn in range(MOST_TURNS):
+                happened = self._happened
                 self.running.turn()
+                if happened == self._happened:
+                    return
+            raise AssertionError("the loop does not come to rest")
         except Killed:
             self.kill()
+
+    @property
+    def _happened(self) -> Tuple[int, ...]:
+        """How much has happened. After a turn that adds nothing, there is nothing to do until time moves on."""
+        return self.moves, len(self.log), len(self.told)
 
     @property
     def edges(self) -> int:
@@ -549,6 +564,7 @@ class Rehearsal:
 
     def edge(self, kind: str) -> None:
         """A point at which the agent may be killed."""
+        self.moves += 1
         self.edge_kinds.append(kind)
         if self.edges == self.kill_at:
             raise Killed
@@ -584,6 +600,7 @@ class Rehearsal:
 
     def start_step(self, work: Work, _vm_name: str) -> Running:
         """Begin a step of this machine."""
+        self.moves += 1
         return cast(Running, Step(self, work))
 
     def wall(self) -> float:
