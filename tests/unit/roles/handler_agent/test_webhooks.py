@@ -287,7 +287,7 @@ def test_given_a_receiver_with_an_address_that_does_not_answer_when_delivered_th
     assert receiver.heard[0].headers["host"] == "dual-stack.example"
 
 
-@pytest.mark.parametrize("body", ["{}", "x" * 32 * 1024 * 1024])
+@pytest.mark.parametrize("body", ["{}", "x" * 32 * 1024 * 1024], ids=["small", "large"])
 def test_given_a_receiver_that_takes_half_the_time_and_stalls_when_delivered_then_it_ends_in_time(
     body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
