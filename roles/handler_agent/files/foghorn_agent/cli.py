@@ -57,6 +57,7 @@ options:
 """
 USAGE = _USAGE % (machine.ADMINISTRATOR, machine.CONFIG_PATH) + verbs.USAGE
 
+_RUN = "run"
 _CHOOSE_PYTHON = "choose-python"
 _EXPLAIN = "explain"
 _WAIT_BACK = "wait-back"
@@ -70,6 +71,8 @@ FAILED = 1
 WRONG_USAGE = 2
 WRONG_CONFIG = 3
 KEEPS_OUT = 4
+# As a shell shows the end by SIGPIPE: what was not read is no success, of `wait-back` for one.
+UNREAD = 141
 
 
 class Arguments(NamedTuple):
@@ -110,10 +113,14 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Run a command.
 
     :returns: the exit status: 0 success, 1 failure, 2 wrong usage, 3 wrong configuration, 4 the machine is not where it
-        is to be, or is out of rotation, and only the agent restores it
+        is to be, or is out of rotation, and only the agent restores it, 141 nobody reads the output
     """
+    words = sys.argv[1:] if arguments is None else arguments
+    if _RUN not in words:
+        # They are None where they are closed. The exit status still counts.
+        sys.stdout = sys.stdout or _nowhere()
+        sys.stderr = sys.stderr or _nowhere()
     try:
-        words = sys.argv[1:] if arguments is None else arguments
         if words and words[0] in verbs.VERBS:
             return _of_this_system(words, sys.stdout)
         asked = parse_arguments(words)
@@ -130,10 +137,21 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except (Failed, JournalError) as error:
         sys.stderr.write("foghorn-agent: %s\n" % error)
         return FAILED
-    except BrokenPipeError:
-        # The reader (`head`, for example) has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+    except OSError as error:
+        if _RUN in words:
+            raise
+        # Python would try once more to write it, at the end.
+        with _nowhere() as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            # The reader (`head`, for example) has seen enough.
+            return UNREAD
+        sys.stderr.write("foghorn-agent: %s\n" % error)
+        return FAILED
+
+
+def _nowhere() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def parse_arguments(arguments: Sequence[str]) -> Arguments:
@@ -196,7 +214,7 @@ def _checked(asked: Arguments) -> Arguments:
         raise UsageError("--wait is for drain and restore")
     if asked.command == _WAIT_BACK and asked.seconds is None:
         raise UsageError("wait-back needs --for with a time, as in --for 5m")
-    if asked.service and asked.command != "run":
+    if asked.service and asked.command != _RUN:
         raise UsageError("--service is for run")
     if asked.seconds is not None and asked.command not in (HOLD, _WAIT_BACK):
         raise UsageError("--for is for hold and wait-back")
@@ -501,7 +519,7 @@ def _help(_asked: Arguments, output: TextIO) -> int:
 _COMMANDS: Dict[str, Callable[[Arguments, TextIO], int]] = dict.fromkeys(REQUESTS, _by_hand)
 _COMMANDS.update(
     {
-        "run": _run,
+        _RUN: _run,
         "status": _status,
         "history": _history,
         "check-config": _check_config,

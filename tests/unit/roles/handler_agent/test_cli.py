@@ -8,8 +8,10 @@ Runs on Python 3.6 and later.
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, Callable, Dict, Generator, List, Tuple
 
@@ -277,8 +279,18 @@ def test_given_no_journal_when_the_history_is_asked_for_then_the_error_says_so(s
     assert "the agent has not run here yet" in errors
 
 
+def with_output(machine: RealAgent, where: str, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
+    """A command whose output the shell sends elsewhere."""
+    return subprocess.run(
+        ["/bin/sh", "-c", 'exec "$@" ' + where, "sh", *machine.command, *arguments, "--config", str(machine.config)],
+        stderr=subprocess.PIPE,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize("arguments", [("history", "--json"), ("version",)])
-def test_given_a_closed_pipe_when_printing_then_it_is_no_error(
+def test_given_a_closed_pipe_when_printing_then_it_ends_quietly_and_is_not_taken_for_a_success(
     arguments: Any, journal: List[Dict[str, Any]], machine: RealAgent
 ) -> None:
     assert journal
@@ -292,7 +304,36 @@ def test_given_a_closed_pipe_when_printing_then_it_is_no_error(
         check=False,
     )
     os.close(writer)
-    assert (run.returncode, run.stderr) == (0, b"")
+    assert (run.returncode, run.stderr) == (141, b"")
+
+
+def test_given_a_full_disk_when_printing_then_a_line_says_so(machine: RealAgent) -> None:
+    run = with_output(machine, ">/dev/full", "version")
+    assert (run.returncode, run.stderr) == (1, b"foghorn-agent: [Errno 28] No space left on device\n")
+
+
+def test_given_no_output_at_all_when_a_command_runs_then_its_status_says_what_came_of_it(machine: RealAgent) -> None:
+    assert (with_output(machine, ">&-", "version").returncode, with_output(machine, ">&-", "help").stderr) == (0, b"")
+    assert with_output(machine, "2>&-", "mystery").returncode == 2
+
+
+def test_given_somebody_who_waits_when_they_interrupt_it_then_it_ends_quietly_by_the_signal(
+    machine: RealAgent,
+) -> None:
+    asked = threading.Event()
+
+    def answer(_heard: object) -> Tuple[int, Dict[str, str], bytes]:
+        asked.set()
+        return 503, {}, b""
+
+    command = [*machine.command, "wait-back", "--for", "1h", "--config", str(machine.config)]
+    with HttpServer(answer, int(machine.url.rpartition(":")[2])), subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as waiting:
+        assert asked.wait(PATIENCE)
+        waiting.send_signal(signal.SIGINT)
+        said, _errors = waiting.communicate(timeout=PATIENCE)
+    assert (waiting.returncode, said) == (-signal.SIGINT, b"")
 
 
 @pytest.mark.parametrize(
