@@ -102,6 +102,8 @@ class Announcements:
             self._recorder.note(identity_problem=text if self._recorder.state.is_out else None)
         if (vm_id, poll.vm_name) != (self._recorder.state.vm_id, self._recorder.state.vm_name):
             self._recorder.commit({"kind": "identity", "vm_id": vm_id, "vm_name": poll.vm_name})
+            # Gaps in the journal of another VM are none of this one's.
+            self._recorder.note_records()
         self.is_known_vm = True
         in_doubt = self._is_in_doubt(poll.document, now)
         self._recorder.commit(

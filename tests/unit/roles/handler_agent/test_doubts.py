@@ -187,6 +187,18 @@ def test_given_the_disk_of_a_machine_that_was_drained_by_hand_when_a_clone_start
     assert "identity" not in clone.answer("/healthz")[1]
 
 
+def test_given_the_disk_of_a_machine_with_a_damaged_journal_when_a_clone_starts_then_it_has_no_doubt_of_its_own() -> (
+    None
+):
+    clone = Rehearsal([Life("Freeze", resources=("web_9",))], vm_name="web_9")
+    clone.records, clone.boots, clone.silent = [*drained().records, GARBAGE], 7, True
+    clone.run_until(5.0)
+    assert "nothing is approved or restored" in clone.answer("/healthz")[1]
+    clone.silent = False
+    clone.tick_until(lambda: clone.approvals)
+    assert "records" not in clone.answer("/healthz")[1]
+
+
 def test_given_a_clone_of_a_machine_whose_unit_was_stopped_when_it_is_reported_then_the_unit_is_named() -> None:
     untouched = event_as_azure(Event("E-2", "Freeze", "Scheduled", ("web_0",)))
     state = apply(
