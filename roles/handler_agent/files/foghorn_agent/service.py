@@ -166,7 +166,7 @@ class Service:
         self._config = config = config._replace(dry_run=False) if self._is_finishing else config
         """What is in force."""
         self._log = log = _dry(log) if config.dry_run else log
-        self._clocks = Clocks(time.monotonic, time.time)
+        self._clocks = Clocks(machine.elapsed, time.time)
         self._selector = selectors.DefaultSelector()
         self._opened.callback(self._selector.close)
         self._selector.register(self._signals, selectors.EVENT_READ)
@@ -439,7 +439,8 @@ class Service:
     def _surroundings(self) -> StepContext:
         return StepContext(
             self._config.hooks_directory,
-            self._clocks.monotonic,
+            # A step does not get on while the machine hibernates, nor is that its fault.
+            time.monotonic,
             say=self._say,
             note_hook=self.agent.note_hook,
             may_go_on=lambda: self.agent.may_act,

@@ -11,6 +11,7 @@ class Clocks(NamedTuple):
     """The time, as the agent sees it."""
 
     monotonic: Callable[[], float]
+    """Counts hibernation, too."""
     wall: Callable[[], float]
 
 

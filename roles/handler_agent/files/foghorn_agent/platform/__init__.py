@@ -8,7 +8,7 @@ The system is chosen here and nowhere else. Its package has these modules, with 
 * `door`: where commands by hand come in, and for whom it opens
 * `files`: private files, and what makes them outlast a power cut
 * `listening`: the sockets of the endpoint
-* `machine`: which boot it is, where things lie, how many descriptors there are
+* `machine`: which boot it is, how long ago it was, where things lie, how many descriptors there are
 * `notify`: what the service manager is told
 * `ownership`: who could change a file
 * `process`: a command with its descendants

@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which boot of the machine this is, where things lie on it, and how many descriptors there are."""
+"""Which boot of the machine this is, how long ago it was, where things lie, and how many descriptors there are."""
 
 import errno
 import os
+import time
 from typing import Mapping, Optional
 
 CONFIG_PATH = "/etc/foghorn/agent.json"
@@ -16,6 +17,8 @@ ADMINISTRATOR = "root"
 # Of the process, and of the machine.
 NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
+# Python 3.6 has no name for it.
+_CLOCK_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", 7)
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
@@ -26,6 +29,13 @@ def boot_id(path: str = _BOOT_ID) -> Optional[str]:
             return file.read(64).strip() or None
     except (OSError, ValueError):
         return None
+
+
+def elapsed() -> float:
+    """Seconds since the machine booted, by a clock that cannot be set. Unlike the monotonic one, it counts the hours
+    for which the machine hibernates: what was heard before is old afterwards, and what was to end then has ended.
+    """
+    return time.clock_gettime(_CLOCK_BOOTTIME)
 
 
 def is_short_of_descriptors(number: int, spare: int) -> bool:

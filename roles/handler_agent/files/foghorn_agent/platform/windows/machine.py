@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which boot of the machine this is, where things lie on it, and how many descriptors there are."""
+"""Which boot of the machine this is, how long ago it was, where things lie, and how many descriptors there are."""
 
 import errno
 import os
+import time
 from typing import Mapping, Optional
 
 
@@ -68,6 +69,11 @@ def boot_id() -> Optional[str]:
         return None
     finally:
         win32.advapi32.RegCloseKey(key)
+
+
+def elapsed() -> float:
+    """Seconds, by a clock that cannot be set, and that counts the hours for which the machine hibernates."""
+    return time.monotonic()
 
 
 def is_short_of_descriptors(_number: int, _spare: int) -> bool:
