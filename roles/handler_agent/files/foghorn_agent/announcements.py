@@ -6,6 +6,7 @@ from typing import Dict, List, Optional
 
 from foghorn_core.scheduled_events.document import Document
 from foghorn_core.scheduled_events.errors import OutOfTime
+from foghorn_core.scheduled_events.text import plain
 
 from .deadlines import Deadlines
 from .decide.decisions import (
@@ -104,6 +105,15 @@ class Announcements:
             self._recorder.commit({"kind": "identity", "vm_id": vm_id, "vm_name": poll.vm_name})
             # Gaps in the journal of another VM are none of this one's.
             self._recorder.note_records()
+        if poll.is_identity_new and poll.other_name is not None:
+            text = (
+                "imds.vm_name is %s, and IMDS calls this VM %s: events of that name are ignored; correct imds.vm_name, "
+                "or remove it" % (plain(poll.vm_name), plain(poll.other_name))
+            )
+            known = self._recorder.health.identity_problem or ""
+            if text not in known:
+                self._recorder.log(levels.WARNING, text)
+                self._recorder.note(identity_problem="; ".join(filter(None, [known, text])))
         self.is_known_vm = True
         in_doubt = self._is_in_doubt(poll.document, now)
         self._recorder.commit(

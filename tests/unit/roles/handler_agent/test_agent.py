@@ -843,7 +843,9 @@ def test_given_a_session_that_was_closed_when_polled_then_it_is_asked_no_more_th
 
 def test_given_a_configured_name_when_polled_then_it_takes_precedence_over_what_imds_says() -> None:
     with MetadataService({COMPUTE: (200, {"name": "web_0", "vmId": 5}), EVENTS: NO_EVENTS}) as imds:
-        assert session(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
+        poll = session(imds.url, "web_9").poll(None)
+        assert (poll[:2], poll.other_name) == ((None, "web_9"), "web_0")
+        assert session(imds.url, "WEB_0").poll(None).other_name is None
 
 
 @pytest.mark.parametrize("compute", [(404, {}), (500, {}), (200, [])])

@@ -199,6 +199,16 @@ def test_given_the_disk_of_a_machine_with_a_damaged_journal_when_a_clone_starts_
     assert "records" not in clone.answer("/healthz")[1]
 
 
+def test_given_a_clone_whose_configuration_names_the_other_vm_when_it_starts_then_the_mistake_is_reported() -> None:
+    clone = Rehearsal([Life("Freeze", resources=("web_9",))])
+    poll = clone._poll
+    clone._poll = lambda _job: poll(None)._replace(other_name="web_9")  # type: ignore[method-assign]
+    clone.run_until(30.0)
+    problem = "imds.vm_name is web_0, and IMDS calls this VM web_9: events of that name are ignored"
+    assert problem in clone.answer("/healthz")[1]
+    assert len(clone.messages(problem)) == 1
+
+
 def test_given_a_clone_of_a_machine_whose_unit_was_stopped_when_it_is_reported_then_the_unit_is_named() -> None:
     untouched = event_as_azure(Event("E-2", "Freeze", "Scheduled", ("web_0",)))
     state = apply(

@@ -9,6 +9,7 @@ from foghorn_core.scheduled_events.client import ImdsClient
 from foghorn_core.scheduled_events.deadline import Deadline
 from foghorn_core.scheduled_events.document import Document
 from foghorn_core.scheduled_events.errors import DocumentError, OutOfTime, Refused
+from foghorn_core.scheduled_events.event import same_name
 
 from ..config import Config
 from .clock import Clocks
@@ -31,6 +32,8 @@ class Poll(NamedTuple):
     """When it was asked, on the monotonic clock."""
     is_identity_new: bool = True
     """Whether it was asked just now who this machine is, too."""
+    other_name: Optional[str] = None
+    """What IMDS calls this VM, if another name is configured."""
 
 
 class PollStats:
@@ -69,6 +72,7 @@ class ImdsSession:
             longest_wait=_LONGEST_WAIT,
         )
         self._identity: Tuple[Optional[str], str] = (None, "")
+        self._other_name: Optional[str] = None
         self._answered = False
 
     def poll(self, known: Optional[Document]) -> Poll:
@@ -89,7 +93,7 @@ class ImdsSession:
             self._answered = True
             self.poll_stats.last_answer = self._clocks.wall()
             if document is not known or is_identity_new or self._is_closed:
-                return Poll(*self._identity, document, began, is_identity_new)
+                return Poll(*self._identity, document, began, is_identity_new, self._other_name)
             self.poll_stats.unchanged += 1
             self._sleep(max(0.0, began + self._imds.poll_interval - self._clocks.monotonic()))
 
@@ -119,5 +123,7 @@ class ImdsSession:
         name = configured or compute.get("name")
         if not isinstance(name, str) or not name:
             raise DocumentError("IMDS does not say the name of this VM: set imds.vm_name")
+        told = compute.get("name")
+        self._other_name = told if isinstance(told, str) and told and not same_name(told, name) else None
         vm_id = compute.get("vmId")
         return vm_id if isinstance(vm_id, str) else None, name
