@@ -21,6 +21,8 @@ def status_of(url: str, timeout: int) -> int:
         with open_url(url, use_proxy=False, timeout=timeout) as answer:
             return int(answer.getcode())
     except HTTPError as error:
-        return int(error.code)
+        # It keeps the connection open.
+        with error:
+            return int(error.code)
     except HTTPException as error:
         raise ValueError("no usable answer: %r" % error) from error

@@ -14,6 +14,7 @@ import urllib.parse
 from collections.abc import Callable, Mapping
 from http.client import HTTPException
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
 
 from ansible.module_utils.urls import open_url
 
@@ -88,15 +89,20 @@ class LaterJobs:
             "page_size": 200,
         }
         verify = _variable(self._environment, "VERIFY_SSL").strip().lower()
-        answer = open_url(
-            "%s/%s/v2/jobs/?%s" % (base.rstrip("/"), prefix.strip("/"), urllib.parse.urlencode(wanted)),
-            headers={"Accept": "application/json", **_credential(self._environment).get("headers", {})},
-            **_credential(self._environment).get("options", {}),
-            validate_certs=verify not in ("0", "false", "no", "off", "n", "f"),
-            # No other server gets the credential.
-            follow_redirects="none",
-            timeout=_TIMEOUT,
-        )
+        try:
+            answer = open_url(
+                "%s/%s/v2/jobs/?%s" % (base.rstrip("/"), prefix.strip("/"), urllib.parse.urlencode(wanted)),
+                headers={"Accept": "application/json", **_credential(self._environment).get("headers", {})},
+                **_credential(self._environment).get("options", {}),
+                validate_certs=verify not in ("0", "false", "no", "off", "n", "f"),
+                # No other server gets the credential.
+                follow_redirects="none",
+                timeout=_TIMEOUT,
+            )
+        except HTTPError as error:
+            # It keeps the connection open.
+            error.close()
+            raise
         with answer:
             text = answer.read(_LONGEST_ANSWER + 1)
         if len(text) > _LONGEST_ANSWER:

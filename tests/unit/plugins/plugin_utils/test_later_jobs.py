@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -175,9 +176,11 @@ def test_given_a_controller_that_refuses_then_that_is_reported_and_the_credentia
 ) -> None:
     controller.status = status
 
-    with pytest.raises(OSError, match=f"HTTP Error {status}"):
+    with pytest.raises(HTTPError, match=f"HTTP Error {status}") as refused:
         controller.later().next()
     assert len(controller.asked) == 1
+    assert refused.value.fp is not None
+    assert refused.value.fp.closed
 
 
 @pytest.mark.parametrize(
