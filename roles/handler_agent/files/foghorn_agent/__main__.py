@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Starts foghorn-agent."""
 
-import signal
 import sys
 
 
@@ -11,9 +10,6 @@ def start() -> int:
 
     :returns: the exit status
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Otherwise whoever interrupts a command sees where it was.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
     if "run" in sys.argv[1:]:
         # Only the service lives long enough to gain from this.
         from foghorn_agent.precompile import compile_elsewhere

@@ -71,7 +71,8 @@ FAILED = 1
 WRONG_USAGE = 2
 WRONG_CONFIG = 3
 KEEPS_OUT = 4
-# As a shell shows the end by SIGPIPE: what was not read is no success, of `wait-back` for one.
+# As a shell shows the end by SIGINT, and by SIGPIPE: what was not read is no success, of `wait-back` for one.
+INTERRUPTED = 130
 UNREAD = 141
 
 
@@ -113,7 +114,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Run a command.
 
     :returns: the exit status: 0 success, 1 failure, 2 wrong usage, 3 wrong configuration, 4 the machine is not where it
-        is to be, or is out of rotation, and only the agent restores it, 141 nobody reads the output
+        is to be, or is out of rotation, and only the agent restores it, 130 it was interrupted, 141 nobody reads
+        the output
     """
     words = sys.argv[1:] if arguments is None else arguments
     if _RUN not in words:
@@ -137,6 +139,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except (Failed, JournalError) as error:
         sys.stderr.write("foghorn-agent: %s\n" % error)
         return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except OSError as error:
         if _RUN in words:
             raise
