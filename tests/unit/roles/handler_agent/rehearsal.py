@@ -32,7 +32,7 @@ from foghorn_core.scheduled_events.event import Event, NameKey, name_key
 VM_NAME = "web_0"
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)
 LONGEST_REHEARSAL = 2000  # seconds
-MOST_TURNS = 100
+MOST_TURNS = 100  # of an agent in a second of these
 # What becomes of a machine that Azure takes away.
 DELETED = "deleted"
 DEALLOCATED = "deallocated"  # and started again some time later, with its disk
@@ -375,6 +375,8 @@ class Rehearsal:
         self.azure.machines[vm_name] = self
         self.vm_name = vm_name
         self.vm_id: Optional[str] = "id of " + vm_name
+        self.other_name: Optional[str] = None
+        """What IMDS calls this VM, where another name is configured."""
         self.wall_step = 0.0
         self.kill_at = kill_at
         self.back_after = back_after
@@ -625,7 +627,8 @@ class Rehearsal:
             raise OutOfTime("silent", 1, "no answer in time")
         self._shown = self.azure.listed
         self.poll_stats.last_answer = self.wall()
-        return Poll(self.vm_id, self.vm_name, Document(self.azure.incarnation, self.azure.listed), self.now)
+        document = Document(self.azure.incarnation, self.azure.listed)
+        return Poll(self.vm_id, self.vm_name, document, self.now, other_name=self.other_name)
 
     def _approve(self, event_ids: Sequence[str]) -> Sequence[str]:
         if self.lost_answers > 0:

@@ -201,8 +201,7 @@ def test_given_the_disk_of_a_machine_with_a_damaged_journal_when_a_clone_starts_
 
 def test_given_a_clone_whose_configuration_names_the_other_vm_when_it_starts_then_the_mistake_is_reported() -> None:
     clone = Rehearsal([Life("Freeze", resources=("web_9",))])
-    poll = clone._poll
-    clone._poll = lambda _job: poll(None)._replace(other_name="web_9")  # type: ignore[method-assign]
+    clone.other_name = "web_9"
     clone.run_until(30.0)
     problem = "imds.vm_name is web_0, and IMDS calls this VM web_9: events of that name are ignored"
     assert problem in clone.answer("/healthz")[1]

@@ -71,8 +71,7 @@ class ImdsSession:
             hedge_after=_SECONDS_BESIDE,
             longest_wait=_LONGEST_WAIT,
         )
-        self._identity: Tuple[Optional[str], str] = (None, "")
-        self._other_name: Optional[str] = None
+        self._identity: Tuple[Optional[str], str, Optional[str]] = (None, "", None)
         self._answered = False
 
     def poll(self, known: Optional[Document]) -> Poll:
@@ -93,7 +92,8 @@ class ImdsSession:
             self._answered = True
             self.poll_stats.last_answer = self._clocks.wall()
             if document is not known or is_identity_new or self._is_closed:
-                return Poll(*self._identity, document, began, is_identity_new, self._other_name)
+                vm_id, vm_name, other_name = self._identity
+                return Poll(vm_id, vm_name, document, began, is_identity_new, other_name)
             self.poll_stats.unchanged += 1
             self._sleep(max(0.0, began + self._imds.poll_interval - self._clocks.monotonic()))
 
@@ -106,7 +106,7 @@ class ImdsSession:
         self._client.approve(event_ids, Deadline(self._imds.timeout, self._clocks.monotonic))
         return event_ids
 
-    def _ask_identity(self, deadline: Deadline) -> Tuple[Optional[str], str]:
+    def _ask_identity(self, deadline: Deadline) -> Tuple[Optional[str], str, Optional[str]]:
         configured = self._imds.vm_name
         if configured is not None or self._identity[1]:
             deadline = Deadline(min(_SECONDS_FOR_IDENTITY, deadline.remaining()), self._clocks.monotonic)
@@ -119,11 +119,11 @@ class ImdsSession:
                 return self._identity
             if configured is None:
                 raise
-            return None, configured
-        name = configured or compute.get("name")
+            return None, configured, None
+        told = compute.get("name")
+        name = configured or told
         if not isinstance(name, str) or not name:
             raise DocumentError("IMDS does not say the name of this VM: set imds.vm_name")
-        told = compute.get("name")
-        self._other_name = told if isinstance(told, str) and told and not same_name(told, name) else None
+        other_name = told if isinstance(told, str) and told and not same_name(told, name) else None
         vm_id = compute.get("vmId")
-        return vm_id if isinstance(vm_id, str) else None, name
+        return vm_id if isinstance(vm_id, str) else None, name, other_name
