@@ -25,7 +25,7 @@ _UNTIL_RESTORED = "stays out of rotation until the playbook restore runs with re
 
 # All orders given at a time are of one of these kinds. A host that returns makes room for others, and a wait delays
 # nobody.
-_IN_ORDER = (
+IN_ORDER = (
     {Step.RESTORE},
     {Step.SEE_BACK},
     {Step.RELEASE},
@@ -176,8 +176,8 @@ def _settle(run: Run, reports: Iterable[OrderReport], now: float) -> Run:
 
 
 def _give(run: Run, now: float) -> tuple[Run, list[Order]]:
-    ahead = {name: host for name, host in run.hosts.items() if host.step.is_order and not host.is_given}
-    kind = next((kind for kind in _IN_ORDER if any(host.step in kind for host in ahead.values())), set())
+    ahead = {name: host for name, host in run.hosts.items() if not host.is_given}
+    kind = next((kind for kind in IN_ORDER if any(host.step in kind for host in ahead.values())), set())
     run = run._replace(given=run.given + 1)
     waiting = [host.until for host in ahead.values() if host.step is Step.WAIT and host.until is not None]
     until = min(waiting, default=None)

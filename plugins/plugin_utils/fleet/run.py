@@ -61,13 +61,6 @@ class Step(Enum):
     """Do what the operator wants done after the batch."""
     DONE = "done"
 
-    @property
-    def is_order(self) -> bool:
-        """Whether it is carried out on the host."""
-        return self not in _BETWEEN_ORDERS
-
-
-_BETWEEN_ORDERS = frozenset({Step.IDLE, Step.ASKED, Step.PREPARED, Step.NOTED, Step.APPROVED, Step.DONE})
 
 # The services have not stopped yet: the longest steps are ahead of the host.
 ON_THE_WAY_OUT = frozenset({Step.IDLE, Step.ASK, Step.ASKED, Step.WAIT, Step.LEASE, Step.DRAIN, Step.STOP})

@@ -14,7 +14,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     event_as_dict,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import advance, begin
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.advance import IN_ORDER, advance, begin
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.chains import chain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
@@ -123,8 +123,7 @@ def test_each_order_has_a_file_that_carries_it_out_and_each_file_an_order() -> N
     demands = {Step.MOVE: DemandKind.MOVE, Step.CANCEL: DemandKind.UPDATE}
     named = {
         file_of(step, demand)
-        for step in Step
-        if step.is_order
+        for step in set().union(*IN_ORDER)
         # What a demand is for is done by the playbook that makes it.
         for demand in ([demands[step]] if step in demands else [None, *DemandKind])
     }
