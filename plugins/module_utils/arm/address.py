@@ -9,14 +9,13 @@ Azure's word, not the host's.
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
 from .client import ArmClient
-from .ip_configurations import INSTANCE_ID, check_vm_id, find_addresses, find_ip_configurations
+from .ip_configurations import INSTANCE_ID, canonical, check_vm_id, find_addresses, find_ip_configurations
 from .permissions import READ_MACHINES
 
 
@@ -51,7 +50,7 @@ def read_question(options: Mapping[str, Any]) -> Question:
         raise OptionError(
             "host: %s does not resolve to an address: %s. Give a host name that this machine resolves" % (host, error)
         ) from error
-    return Question(vm_id, frozenset(_normal(str(one[4][0])) for one in found))
+    return Question(vm_id, frozenset(canonical(str(one[4][0])) for one in found))
 
 
 def look_up(client: ArmClient, question: Question) -> Addresses:
@@ -66,9 +65,4 @@ def look_up(client: ArmClient, question: Question) -> Addresses:
     else:
         properties = client.get(question.vm_id, READ_MACHINES).get("properties") or {}
         scale_set = str((properties.get("virtualMachineScaleSet") or {}).get("id") or "")
-    return Addresses(private, bool(question.reached_at & set(map(_normal, private))), scale_set or None)
-
-
-def _normal(address: str) -> str:
-    """An address in its canonical spelling, without the zone of a link."""
-    return str(ipaddress.ip_address(address.partition("%")[0]))
+    return Addresses(private, not question.reached_at.isdisjoint(private), scale_set or None)

@@ -8,6 +8,7 @@ Of a VM, Network shows them as its interfaces; of an instance of a uniform scale
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -145,13 +146,21 @@ def pools_of(configuration: Json, where: str) -> tuple[str, ...]:
     return tuple(str(pool["id"]) for pool in properties.get(where) or [])
 
 
+def canonical(address: str) -> str:
+    """An IP address in one spelling, by which it is compared, without the zone of a link; other text as it is."""
+    try:
+        return str(ipaddress.ip_address(address.partition("%")[0]))
+    except ValueError:
+        return address
+
+
 def find_addresses(client: ArmClient, vm_id: str, ip_configurations: Sequence[IpConfiguration]) -> set[str]:
-    """The private addresses of the machine."""
+    """The private addresses of the machine, each as `canonical` spells it."""
     if not INSTANCE_ID.match(vm_id):
-        return {ip.address for ip in ip_configurations if ip.address}
+        return {canonical(ip.address) for ip in ip_configurations if ip.address}
     listed = client.list_all(vm_id + "/networkInterfaces", READ_INTERFACE, INSTANCE_INTERFACES_API_VERSION)
     return {
-        str((configuration.get("properties") or {}).get("privateIPAddress"))
+        canonical(str((configuration.get("properties") or {}).get("privateIPAddress")))
         for interface in listed
         for configuration in configurations_of(interface)
         if (configuration.get("properties") or {}).get("privateIPAddress")

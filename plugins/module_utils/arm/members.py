@@ -25,6 +25,7 @@ from .ip_configurations import (
     ON_BALANCERS,
     ON_GATEWAYS,
     READ_INTERFACE,
+    canonical,
     configurations_of,
     interfaces_of_model,
     lower,
@@ -64,7 +65,7 @@ def interface_of(entry: Json) -> str:
 
 
 def address_of(entry: Json) -> str:
-    return str((entry.get("properties") or {}).get("ipAddress") or "")
+    return canonical(str((entry.get("properties") or {}).get("ipAddress") or ""))
 
 
 def admin_state_of(entry: Json) -> str:
@@ -195,7 +196,7 @@ def _is_meant(entry: Json, record: Json) -> bool:
     where = interface_of(entry)
     if where:
         return where.lower() == str(record.get("ip_configuration")).lower()
-    return bool(record.get("address")) and address_of(entry) == record["address"]
+    return bool(record.get("address")) and address_of(entry) == canonical(record["address"])
 
 
 def _set_admin_states(entries: Iterable[Json], state: str) -> bool:
