@@ -1237,6 +1237,23 @@ def test_given_a_host_with_an_agent_then_it_is_watched_and_nothing_else_is_order
     assert not run.results()["h0"].restored
 
 
+def test_given_a_host_that_is_silent_when_it_is_given_up_or_gone_then_nothing_is_ordered_that_it_cannot_answer() -> (
+    None
+):
+    run = begin([Host("h0", "vm_0", (event("Preempt", ("vm_0",), notice=60),)), Host("h1", "vm_1")], Policy(), NOW)
+    orders: list[Order] = []
+    while not any(order.do is Step.WATCH for order in orders):
+        run, orders = advance(run, [OrderReport(order.host, order.do) for order in orders], NOW)
+    (watched,) = orders
+    assert watched.progress is not None
+
+    silent = watch(watched.progress, None, Policy(), NOW + 700, 5)
+    run, orders = advance(run, [OrderReport("h0", Step.WATCH, progress=silent)], NOW + 700)
+
+    assert run.hosts["h0"].is_leased
+    assert (silent["silent"], orders, still_leased(run)) == (True, [], [])
+
+
 def test_given_a_host_that_another_run_has_taken_over_then_it_is_left_to_that() -> None:
     world = make_world()
     run_id = object()

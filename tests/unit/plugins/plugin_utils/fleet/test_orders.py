@@ -455,6 +455,14 @@ def test_given_a_host_that_an_earlier_run_has_left_out_when_known_then_only_a_ru
     assert (host.needs_restore, host.is_drained) == (is_resumed, not is_resumed)
 
 
+@pytest.mark.parametrize("kind", DemandKind)
+def test_given_a_host_that_nobody_has_taken_out_when_known_then_it_is_in_rotation(kind: DemandKind) -> None:
+    asked = {"answer": {"vm_name": "vm_0", "events": []}, "demand": {"is_due": True}}
+    host = known_host(note_asked("h0", asked, RUN), Balancers(), kind)
+
+    assert (host.needs_restore, host.is_drained) == (False, False)
+
+
 def test_given_a_demand_with_a_batch_and_a_time_when_known_then_it_has_them() -> None:
     demand = {"is_due": True, "batch": "e1", "ready_by": NOW + 5, "all_of": ["h0", "h1"]}
     asked = {"answer": {"vm_name": "vm_0", "events": []}, "demand": demand}
