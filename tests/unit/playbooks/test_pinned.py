@@ -48,6 +48,13 @@ def test_given_a_play_of_many_hosts_then_it_says_itself_what_a_failure_ends(name
         assert name.startswith("rehearse") or 0 < play["timeout"] <= 120, play["name"]
 
 
+# Rehearsals, trials and the demo wait longer than operators let a task last.
+@pytest.mark.parametrize("path", sorted(PLAYBOOKS.glob("*.yml")), ids=lambda path: path.stem)
+def test_given_a_play_then_it_says_itself_how_long_a_task_may_last(path: Path) -> None:
+    for play in yaml.safe_load(path.read_text()):
+        assert "timeout" in play or "hosts" not in play, play["name"]
+
+
 @pytest.mark.parametrize("name", ["drain", "restore"])
 def test_given_hosts_that_go_one_after_the_other_by_hand_then_one_that_fails_ends_the_play(name: str) -> None:
     first = yaml.safe_load((PLAYBOOKS / f"{name}.yml").read_text())[0]
