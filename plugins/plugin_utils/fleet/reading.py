@@ -10,6 +10,7 @@ do here.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible.inventory.manager import split_host_pattern
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from ...module_utils.scheduled_events.document import event_from_dict
@@ -338,6 +339,19 @@ def _read_clock(content: Mapping[str, Any]) -> ClockReading:
     if not 0 <= said < NO_LIMIT:
         raise ValueError("its clock says %r" % (content["said"],))
     return ClockReading(float(content["asked_at"]), float(content["answered_at"]), said)
+
+
+def check_selectable(names: Sequence[str]) -> None:
+    """Refuse hosts that a play does not select by their names: a batch would go on without them.
+
+    :raises PlanError: if there are any
+    """
+    for name in names:
+        if split_host_pattern([name]) != [name] or name[0] in "!&":
+            raise PlanError(
+                "%r: Ansible does not select this host by its name: give it one in the inventory without spaces and"
+                " commas" % (name,)
+            )
 
 
 def check_alike(contents: Sequence[Mapping[str, Any]]) -> None:

@@ -21,7 +21,7 @@ from .news import changes, out, summary
 from .orders import balancers_to_ask, known_host, note_asked, order_as_dict, read_reports, round_as_dicts
 from .plan import Plan
 from .policy import read_policy
-from .reading import check_alike, read_host
+from .reading import check_alike, check_selectable, read_host
 from .report import describe_plan
 from .run import Run, Step
 from .run_file import Kept, read, read_run, write, write_run
@@ -72,6 +72,7 @@ def _known_beforehand(host: HostVariables) -> dict[str, Any]:
 
 def list_fleet(call: Call) -> dict[str, Any]:
     """Note what the inventory says of all hosts, and say which balancers and VMs to ask about."""
+    check_selectable(call.arguments["hosts"])
     known = said_by(call.arguments["hosts"], call, _known_beforehand)
     hosts = [note_resting(name, one["variables"], one["refused"]) for name, one in known.items()]
     write(call.path + _FLEET, hosts)
@@ -118,6 +119,7 @@ def _vm_ids(hosts: Iterable[Mapping[str, Any]], names: Container[str]) -> dict[s
 
 def record(call: Call) -> dict[str, Any]:
     """Note the hosts' answers, and say which balancers and which other hosts to ask; if there are none, plan."""
+    check_selectable(call.arguments["hosts"])
     asked = said_by(call.arguments["hosts"], call, answer_of)
     readings = [note_asked(name, answer, call.arguments["run"]) for name, answer in asked.items()]
     fleet = _read_fleet(call.path)
