@@ -350,6 +350,18 @@ def test_given_a_machine_for_an_image_when_told_to_start_nothing_then_it_is_only
     assert not machine.config.parent.exists()
 
 
+def test_given_facts_of_the_machine_before_it_was_rebuilt_when_installed_then_its_own_count(
+    machine: Machine, tmp_path: Path
+) -> None:
+    cached: dict[str, Any] = {"python": {"executable": "/usr/bin/python2", "version_info": [2, 7, 5, "final", 0]}}
+    cached |= {"service_mgr": "upstart", "is_chroot": False, "cacheable": True}
+    play = {"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.set_fact": cached}]}
+    site = [play, {"ansible.builtin.import_playbook": "foghorn.azure_events.install_agent"}]
+    (tmp_path / "site.yml").write_text(json.dumps(site))
+
+    assert machine.play("--check", playbook=str(tmp_path / "site.yml")) == 0, machine.output
+
+
 @pytest.mark.parametrize("strategy", ["free", "host_pinned"])
 def test_given_hosts_that_do_not_go_in_step_when_played_then_they_are_refused_before_anything_is_touched(
     machine: Machine, tmp_path: Path, strategy: str
