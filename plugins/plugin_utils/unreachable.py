@@ -9,14 +9,21 @@ the play, its next task begins as if all was well.
 
 from __future__ import annotations
 
+import random
+import time
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from ansible.errors import AnsibleConnectionFailure
+from ansible.errors import AnsibleAuthenticationFailure, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.scheduled_events.text import plain
+
+# Seconds, and as little as it takes: a machine that is down is not waited for.
+TRIED_FOR = 5.0
+_SHORTEST_PAUSE = 0.5
+_LONGEST_PAUSE = 2.0
 
 
 def lost_while(doing: str) -> str:
@@ -30,6 +37,28 @@ def fail_if_unreachable(run: Callable[[], dict[str, Any]], lost: str) -> dict[st
         return run()
     except AnsibleConnectionFailure as error:
         return {"failed": True, "changed": False, "msg": "%s: %s" % (lost, plain(str(error)))}
+
+
+def run_again_if_dropped(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the answer of a machine that many ask at once, such as a balancer.
+
+    Its SSH server drops some of more than ten connections that sign in at a time (MaxStartups). They are made again, at
+    different moments.
+
+    :raises AnsibleConnectionFailure: if the machine cannot be reached for some seconds, or refuses the credentials
+    """
+    until = time.monotonic() + TRIED_FOR
+    while True:
+        try:
+            return run()
+        except AnsibleAuthenticationFailure:
+            # Another attempt may lock the account.
+            raise
+        except AnsibleConnectionFailure:
+            pause = random.uniform(_SHORTEST_PAUSE, _LONGEST_PAUSE)
+            if time.monotonic() + pause > until:
+                raise
+        time.sleep(pause)
 
 
 class ReachableAction(ActionBase):
@@ -52,9 +81,13 @@ class ReachableAction(ActionBase):
         begun: dict[str, Any] = super().run(tmp, task_vars)
         host = str((task_vars or {}).get("inventory_hostname"))
         wraps = bool(self._task.async_val)
-        answer = fail_if_unreachable(
-            lambda: self._execute_module(task_vars=task_vars, wrap_async=wraps), self.lost(host)
-        )
+
+        def execute() -> dict[str, Any]:
+            answer: dict[str, Any] = self._execute_module(task_vars=task_vars, wrap_async=wraps)
+            return answer
+
+        is_shared = bool(self._task.delegate_to)
+        answer = fail_if_unreachable(lambda: run_again_if_dropped(execute) if is_shared else execute(), self.lost(host))
         return {**begun, **self.judged(answer, host)}
 
 

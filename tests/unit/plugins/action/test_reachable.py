@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleConnectionFailure
+from ansible.errors import AnsibleAuthenticationFailure, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.foghorn.azure_events.plugins.action import (
     connections_drained,
@@ -18,6 +18,7 @@ from ansible_collections.foghorn.azure_events.plugins.action import (
     load_balancer_member,
     rotation_command,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils import unreachable
 
 ALL = (connections_drained, haproxy_server, health_probe_file, load_balancer_member, rotation_command)
 
@@ -61,11 +62,39 @@ def test_given_a_machine_that_is_lost_meanwhile_then_that_is_a_failure_of_the_ta
         raise AnsibleConnectionFailure("gone")
 
     monkeypatch.setattr(ActionBase, "_execute_module", lost)
+    monkeypatch.setattr(unreachable, "TRIED_FOR", 0.0)
 
     answer = made(kind, delegate_to, **options).run(None, {"inventory_hostname": "web1"})
 
     assert (answer["failed"], answer["changed"]) == (True, False)
     assert answer["msg"].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "delegate_to", "error", "attempts"),
+    [
+        (haproxy_server, "edge1", AnsibleConnectionFailure, 2),
+        (load_balancer_member, "edge1", AnsibleConnectionFailure, 2),
+        (haproxy_server, "edge1", AnsibleAuthenticationFailure, 1),
+        (connections_drained, "", AnsibleConnectionFailure, 1),
+    ],
+)
+def test_given_a_machine_that_drops_a_connection_when_many_hosts_ask_it_then_it_is_asked_again_unless_it_refuses_them(
+    kind: Any, delegate_to: str, error: type[Exception], attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def dropped_once(*_whatever: Any, **_how: Any) -> dict[str, Any]:
+        seen.append("asked")
+        if len(seen) == 1:
+            raise error("Connection reset by peer")
+        return {"changed": True}
+
+    monkeypatch.setattr(ActionBase, "_execute_module", dropped_once)
+
+    answer = made(kind, delegate_to).run(None, {"inventory_hostname": "web1"})
+
+    assert (len(seen), answer.get("failed", False)) == (attempts, attempts == 1)
 
 
 def test_given_connections_that_remain_then_the_operator_sees_which(
