@@ -325,6 +325,19 @@ def test_given_a_run_that_failed_halfway_when_played_again_then_the_agent_runs_w
     assert (machine.changes, machine.take_calls()) == (0, [])
 
 
+@pytest.mark.skipif(not CHOOSES, reason="needs root, and its Python")
+def test_given_a_login_that_prints_text_when_installed_then_the_python_that_was_chosen_runs_the_agent(
+    machine: Machine,
+) -> None:
+    shell = machine.directory / "sh"
+    shell.write_text('#!/bin/sh\necho Welcome\nexec /bin/sh "$@"\n')
+    shell.chmod(0o755)
+
+    assert machine.play(booted=False, ansible_shell_executable=str(shell)) == 0, machine.output
+
+    assert f"ExecStart={PYTHON} -IS {machine.program} run\n" in machine.unit.read_text()
+
+
 def test_given_a_machine_that_does_not_run_systemd_when_installed_then_it_is_enabled_and_nothing_is_started(
     machine: Machine,
 ) -> None:

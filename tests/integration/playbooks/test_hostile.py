@@ -203,7 +203,7 @@ def test_given_a_host_whose_facts_set_our_variables_when_handled_then_it_alone_i
 
 
 OLD_PYTHON = """#!/bin/sh
-case $1 in -c) echo 2.7.18 ;; *) echo 'SyntaxError: invalid syntax' >&2; exit 1 ;; esac
+case $1 in -c) echo Welcome; echo 2.7.18 ;; *) echo 'SyntaxError: invalid syntax' >&2; exit 1 ;; esac
 """
 
 
