@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What asks Azure, waits or writes a report on the controller does so as the user who started the run.
+"""What runs on the controller does so as the user who started the run, whatever the inventory has for all hosts.
 
-`ansible_become: true` for all hosts holds for localhost too, and outranks `become: false`: only a variable outranks it.
+`ansible_become: true` holds for localhost too, and outranks `become: false`: only a variable outranks it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tests.unit.playbooks.test_boundary import FILES, ROOT, tasks
 
 # A balancer's socket and commands are root's.
 AS_ROOT = ("__place |", "__balancer.name", "__load_balancer_removal_haproxy_balancer |")
+NEEDS_AZURE = ("handle_os_upgrades", "redeploy_early")
 RUNS_NOTHING = ("ansible.builtin.set_fact", "ansible.builtin.assert")
 
 
@@ -37,3 +38,21 @@ def test_given_a_task_on_the_controller_then_no_variable_of_all_hosts_makes_it_r
     }
     assert len(found) > 40
     assert {name for name, value in found.items() if value is not False} == set()
+
+
+def test_given_a_playbook_that_needs_no_azure_then_the_python_of_ansible_playbook_is_enough_on_the_controller() -> None:
+    expected = {
+        "ansible_connection": "local",
+        "ansible_become": False,
+        "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+    }
+    found = {
+        f"{path.relative_to(ROOT)}: {task.get('name')}": {name: task["vars"].get(name) for name in expected}
+        for path in FILES
+        if path.parent.name not in NEEDS_AZURE
+        for task in tasks(yaml.safe_load(path.read_text(encoding="utf-8")))
+        if task.get("delegate_to") == "localhost" and is_on_controller(task)
+        if any(key.startswith("ansible.builtin.") for key in task)
+    }
+    assert len(found) >= 5
+    assert {name for name, value in found.items() if value != expected} == set()
