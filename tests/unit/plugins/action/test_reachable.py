@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -91,6 +92,7 @@ def test_given_a_machine_that_drops_a_connection_when_many_hosts_ask_it_then_it_
         return {"changed": True}
 
     monkeypatch.setattr(ActionBase, "_execute_module", dropped_once)
+    monkeypatch.setattr(random, "uniform", lambda _least, _most: 0.0)
 
     answer = made(kind, delegate_to).run(None, {"inventory_hostname": "web1"})
 
