@@ -30,14 +30,14 @@ def is_on_controller(task: dict[str, Any]) -> bool:
 
 
 def test_given_a_task_on_the_controller_then_no_variable_of_all_hosts_makes_it_roots() -> None:
-    found = {
-        f"{path.relative_to(ROOT)}: {task.get('name')}": (task.get("vars") or {}).get("ansible_become")
+    found = [
+        (f"{path.relative_to(ROOT)}: {task.get('name')}", (task.get("vars") or {}).get("ansible_become"))
         for path in FILES
         for task in tasks(yaml.safe_load(path.read_text(encoding="utf-8")))
         if is_on_controller(task)
-    }
+    ]
     assert len(found) > 40
-    assert {name for name, value in found.items() if value is not False} == set()
+    assert [name for name, value in found if value is not False] == []
 
 
 def test_given_a_playbook_that_needs_no_azure_then_the_python_of_ansible_playbook_is_enough_on_the_controller() -> None:
@@ -46,13 +46,13 @@ def test_given_a_playbook_that_needs_no_azure_then_the_python_of_ansible_playboo
         "ansible_become": False,
         "ansible_python_interpreter": "{{ ansible_playbook_python }}",
     }
-    found = {
-        f"{path.relative_to(ROOT)}: {task.get('name')}": {name: task["vars"].get(name) for name in expected}
+    found = [
+        (f"{path.relative_to(ROOT)}: {task.get('name')}", {name: task["vars"].get(name) for name in expected})
         for path in FILES
         if path.parent.name not in NEEDS_AZURE
         for task in tasks(yaml.safe_load(path.read_text(encoding="utf-8")))
         if task.get("delegate_to") == "localhost" and is_on_controller(task)
         if any(key.startswith("ansible.builtin.") for key in task)
-    }
+    ]
     assert len(found) >= 5
-    assert {name for name, value in found.items() if value != expected} == set()
+    assert [name for name, value in found if value != expected] == []

@@ -238,6 +238,7 @@ def test_given_a_deletion_that_its_agent_may_have_approved_when_it_is_gone_then_
 
     state = look(begin_watch(host_plan, [], False, Policy(), NOW), NOW + 5, terminate)
 
+    assert look(look(state, NOW + 10), NOW + 15)["restore"]
     # Also when its time had come.
     assert look(look(state, NOW + 601), NOW + 606)["restore"]
 
