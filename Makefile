@@ -19,6 +19,9 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(CACHE)/pycache
 export LC_ALL := C.UTF-8
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# make begins a step that has to wait for another target after all other steps: what long ones wait for is made before.
+FIRST := collection $(if $(filter 1,$(ALL)),awx-collection haproxy)
+SIDE_BY_SIDE = tools/side_by_side.sh "$(MAKE) $(FIRST:%=--assume-old=%)"
 # Exhaustive tests, at each point or with many examples, take a sample without ALL=1.
 export TEST_ALL := $(filter 1,$(ALL))
 # reuse needs no libmagic then.
@@ -37,12 +40,12 @@ picture: $(VENV)/.test collection ## the pictures in docs: drawn from two runs o
 	python $(DEMO)/picture.py docs/demo.svg $(CACHE)/demo-off.json $(CACHE)/demo-on.json
 	SCREENSHOTS=docs BROWSER_TESTS=required python -m pytest tests/integration/browser
 
-test: $(VENV)/.gates ## what to run before a commit, without root (TEST=tests/unit/…: only these; ALL=1: everything, and exhaustive tests in full, as CI does)
-	$(if $(TEST),python -m pytest $(TEST),tools/side_by_side.sh "$(MAKE)" $(if $(ALL),$(STEPS),$(QUICK)))
-test-versions: $(VENV)/.run ## sanity tests, modules and agent, on the oldest and the newest versions that are supported
-	tools/side_by_side.sh "$(MAKE)" $(VERSIONS)
-lint: $(VENV)/.gates ## all checks that run no code of ours
-	tools/side_by_side.sh "$(MAKE)" $(LINT)
+test: $(VENV)/.gates $(FIRST) ## what to run before a commit, without root (TEST=tests/unit/…: only these; ALL=1: everything, and exhaustive tests in full, as CI does)
+	$(if $(TEST),python -m pytest $(TEST),$(SIDE_BY_SIDE) $(if $(ALL),$(STEPS),$(QUICK)))
+test-versions: $(VENV)/.run $(FIRST) ## sanity tests, modules and agent, on the oldest and the newest versions that are supported
+	$(SIDE_BY_SIDE) $(VERSIONS)
+lint: $(VENV)/.gates $(FIRST) ## all checks that run no code of ours
+	$(SIDE_BY_SIDE) $(LINT)
 venv: $(VENV)/.gates collection ## what the tests and the lint need, in .cache/venv
 include tests/steps.mk
 

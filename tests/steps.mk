@@ -12,8 +12,9 @@ INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__py
 # The oldest and the newest ansible-core that are supported, and the Pythons of VMs.
 VERSIONS := sanity-oldest sanity-newest unit-oldest-agent unit-oldest-python integration-newest
 QUICK := unit-agent integration-handle-events unit-agent-lives unit-plugins integration-readme unit-rest mypy reuse managed-node-code ruff
-LONG := wine unit-agent-lives sanity-newest integration-playbooks windows unit-oldest-agent unit-plugins unit-agent unit-rest integration-demo \
-  integration-modules sanity-oldest ansible-lint integration-control-plane integration-readme integration-arm
+LONG := wine unit-agent-lives sanity-newest sanity-oldest integration-playbooks windows unit-oldest-agent unit-plugins integration-agent unit-rest \
+  unit-agent integration-demo rulebook integration-haproxy integration-control-plane integration-handle-events ansible-lint \
+  integration-modules integration-newest integration-readme integration-arm
 STEPS := $(LONG) $(filter-out $(LONG),$(UNIT) $(INTEGRATION) $(VERSIONS) $(LINT))
 
 # Under tools/side_by_side.sh, each command of a step says how long it took.

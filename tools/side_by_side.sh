@@ -2,17 +2,18 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# usage: side_by_side.sh MAKE TARGET…
+# usage: side_by_side.sh "MAKE [OPTION…]" TARGET…
 # Make these targets side by side, all of them even if some fail, in their order: what takes longest comes first. What a
 # target prints appears in one piece when it has ended. The end says what failed, how long each took, and what this
 # machine cannot do: lines that begin with `skipped: `.
 #   JOBS  how many at once. Most tests wait more than they work, so there are more of them than cores
 set -u -o pipefail
+read -ra make <<<"$1"
 
 echo "... $(($# - 1)) steps, ${JOBS:=6} at once; the longest take minutes"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-"$1" --jobs="$JOBS" --keep-going --output-sync=target --no-print-directory TIMED=1 "${@:2}" </dev/null 2>&1 |
+"${make[@]}" --jobs="$JOBS" --keep-going --output-sync=target --no-print-directory TIMED=1 "${@:2}" </dev/null 2>&1 |
     tee -i "$log"
 status=$?
 
