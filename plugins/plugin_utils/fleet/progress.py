@@ -63,6 +63,7 @@ def begin_watch(host_plan: HostPlan, approved: Iterable[str], failed: bool, poli
         "gave_up": False,
         "silent": False,
         "told": "",
+        "told_at": now,
     }
 
 

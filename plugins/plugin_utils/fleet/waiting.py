@@ -19,6 +19,9 @@ Events = Sequence[Event] | None
 _SIGNAL_DELAY = 1.0
 # Seconds between two renewals of a lease, which lasts far longer.
 _RENEWED_EVERY = 60.0
+# Seconds for which nothing is said of a wait, at most: CI systems and controllers end a job that prints nothing for ten
+# minutes.
+_TOLD_EVERY = 300.0
 # Seconds that a host waits, at most, while other hosts wait for its process.
 _CROWDED = 10.0
 # The shortest pause, in seconds: work that is due and still not done is not retried in a busy loop.
@@ -105,7 +108,7 @@ def wait(
 
     :param progress: how far the wait has come
     :param renew: prolongs the lease of the host; returns who has taken it over, or an empty text
-    :param notify: is given a line when the wait begins, and whenever what is waited for has changed
+    :param notify: is given a line when the wait begins, when what is waited for has changed, and every five minutes
     :returns: the new state; its `lost` says who has taken the host over, if anybody has
     """
     ends_at = _ends_at(limits, world.clock())
@@ -116,8 +119,8 @@ def wait(
         now = world.clock()
         state = watch(state, seen.events, limits.policy, now, limits.poll_interval, seen.why_silent)
         waits_for = describe_wait(state, seen.events, limits.policy)
-        if waits_for != state["told"]:
-            state["told"] = waits_for
+        if waits_for != state["told"] or now >= state["told_at"] + _TOLD_EVERY:
+            state.update(told=waits_for, told_at=now)
             notify(waits_for)
         if seen.events is not None and not state["over"] and now >= renews_at:
             renews_at = now + _RENEWED_EVERY

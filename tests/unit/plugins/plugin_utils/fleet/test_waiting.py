@@ -118,6 +118,17 @@ def test_given_what_is_waited_for_then_it_is_reported_at_first_and_when_it_chang
     ]
 
 
+def test_given_a_long_wait_then_its_line_is_repeated_every_five_minutes_in_rounds_of_any_length(
+    waiting: Waiting,
+) -> None:
+    for ends_after in (0, 250, 550):
+        waiting.wait([REBOOT], until=NOW + ends_after)
+        waiting.now = NOW + ends_after
+    waiting.wait([])
+
+    assert [line.split(" since ")[0] for line in waiting.lines] == ["waits for Reboot E1 (Scheduled)"] * 2 + ["over"]
+
+
 def test_given_nothing_new_for_ten_thousand_polls_then_it_is_one_wait_and_the_lease_is_renewed_all_along(
     waiting: Waiting,
 ) -> None:
