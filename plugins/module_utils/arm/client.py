@@ -607,8 +607,9 @@ class ArmClient:
 
     def _url(self, path: str, api_version: str, query: Mapping[str, str]) -> str:
         if not path.startswith("/"):
-            # An opaque link from ARM. Names of resources may have letters that no URL has.
-            return quote(path, safe=_ASCII)
+            # An opaque link from ARM. Names of resources may have letters that no URL has, and a filter has spaces.
+            address, mark, options = path.partition("?")
+            return quote(address, safe=_ASCII) + mark + quote(options, safe=_ASCII.replace(" ", ""))
         query = {"api-version": api_version, **query}
         # The names that a user gave are escaped already.
         return "%s%s?%s" % (self._cloud.arm, quote(path, safe=_IN_PATHS), urlencode(query, quote_via=quote))

@@ -137,7 +137,10 @@ def _match(template: tuple[str, ...], segments: list[str]) -> dict[str, str] | N
 
 
 class Pager:
-    """Cuts lists into pages joined by nextLink."""
+    """Cuts lists into pages joined by nextLink, which repeats a filter as it was decoded.
+
+    Source: https://github.com/Azure/azure-rest-api-specs/issues/25640
+    """
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -152,7 +155,7 @@ class Pager:
         if start + self._size < len(items):
             rest = {**request.query, "$skiptoken": str(start + self._size)}
             body["nextLink"] = f"{request.base}{request.path}?" + "&".join(
-                f"{quote(key, safe='$')}={quote(value, safe='')}" for key, value in rest.items()
+                f"{key}={value if key == '$filter' else quote(value, safe='')}" for key, value in rest.items()
             )
         return ArmAnswer(200, body)
 

@@ -97,13 +97,17 @@ def test_given_a_next_link_that_is_no_url_then_it_is_refused_in_one_clear_error(
     assert "hunter2" not in str(raised.value)
 
 
-def test_given_an_id_with_letters_that_no_url_has_then_they_are_escaped_and_nothing_else_is() -> None:
+def test_given_an_id_or_a_link_with_letters_that_no_url_has_then_they_are_escaped_and_nothing_else_is() -> None:
     name = "größe a\\b?c%20d()"
     with dialogue() as (arm, client):
-        arm.expect(ok({"nextLink": arm.url + "/größe?a=b%20c"}), ok({}))
+        # Compute repeats a filter as it has decoded it: https://github.com/Azure/azure-rest-api-specs/issues/25640
+        arm.expect(ok({"nextLink": arm.url + "/größe?a=b%20c&$filter='d' eq 'e'"}), ok({}))
         list(client.list_all("/resourceGroups/" + name, NEEDS))
         targets = [request.target.partition("?api-version")[0] for request in arm.requests]
-    assert targets == ["/resourceGroups/gr%C3%B6%C3%9Fe%20a%5Cb%3Fc%20d()", "/gr%C3%B6%C3%9Fe?a=b%20c"]
+    assert targets == [
+        "/resourceGroups/gr%C3%B6%C3%9Fe%20a%5Cb%3Fc%20d()",
+        "/gr%C3%B6%C3%9Fe?a=b%20c&$filter='d'%20eq%20'e'",
+    ]
 
 
 @pytest.mark.parametrize("link", [7, ["https://evil.example"], {"href": "x"}, True])

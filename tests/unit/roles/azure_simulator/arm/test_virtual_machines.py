@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from azure.core import MatchConditions
@@ -43,6 +44,8 @@ def test_given_the_filter_for_a_scale_set_when_vms_are_listed_then_only_its_memb
     assert [vm.name for vm in vms.list("rg", filter=_members_of(azure, "API").replace("eq '", "eq ")[:-1])] == expected
     assert [vm.name for vm in vms.list_all(filter=_members_of(azure, "api"))] == expected
     assert list(vms.list("rg", filter=_members_of(azure, "nobody"))) == []
+    path = azure.path("virtualMachines?api-version=2026-04-01&$filter=" + quote(_members_of(azure, "api")))
+    assert _members_of(azure, "api") in azure.raw("GET", path).json["nextLink"]
     with_view = next(iter(vms.list("rg", filter=_members_of(azure, "api"), expand="instanceView")))
     assert with_view.instance_view.statuses[1].code == "PowerState/running"
 
