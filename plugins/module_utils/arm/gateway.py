@@ -68,6 +68,10 @@ _READ = Permission("Microsoft.Network/applicationGateways/read", "Reader")
 _WRITE = Permission("Microsoft.Network/applicationGateways/write", _ROLE)
 _HEALTH = Permission("Microsoft.Network/applicationGateways/backendhealth/action", _ROLE)
 
+# Every PUT is refused while a gateway has both a WAF policy and the firewall settings from before it had one.
+# Source: https://github.com/Azure/azure-cli/issues/15520
+_TWO_FIREWALLS = "ApplicationGatewayWafConfigurationCannotBeChangedWithWafPolicy"
+
 # The specification says Up. The service says Healthy.
 _UP = "Up"
 _UP_AS_WELL = "healthy"
@@ -358,7 +362,17 @@ class _Gateways:
         if is_updating(document):
             # A PUT would cancel the operation that is under way.
             raise Busy("%s is being updated by another operation" % gateway)
-        return self.client.write("PUT", gateway, _body(document), etag, _WRITE, api_version=self._version)
+        try:
+            return self.client.write("PUT", gateway, _body(document), etag, _WRITE, api_version=self._version)
+        except ArmError as error:
+            if error.code != _TWO_FIREWALLS:
+                raise
+            raise type(error)(
+                "%s. Its webApplicationFirewallConfiguration was sent as it was read. Azure accepts no change of a"
+                " gateway that has it beside a policy: set it to null" % str(error).rstrip("."),
+                error.status,
+                error.code,
+            ) from None
 
     def health(self, gateway: str) -> Json:
         """The gateway's view of its members: an operation of its own."""

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import gateway
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
 
-from .scripted_arm import dialogue, ok
+from .scripted_arm import Step, dialogue, ok, refused
 
 POOL = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Network/applicationGateways/gate/backendAddressPools/"
 RECORD = {"kind": "address", "pool": POOL + "apps", "entry": {"ipAddress": "10.0.0.4"}}
@@ -83,3 +83,27 @@ def test_given_names_that_are_read_only_elsewhere_when_a_gateway_is_written_then
     ]
     assert body["tags"] == shown["tags"]
     assert body["identity"] == {"type": "UserAssigned", "userAssignedIdentities": {"/of/keys": {}}}
+
+
+TWO_FIREWALLS = "ApplicationGatewayWafConfigurationCannotBeChangedWithWafPolicy"
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [refused(400, TWO_FIREWALLS)],
+        [
+            ok({}, Azure_AsyncOperation="{base}/operation"),
+            ok({"status": "Failed", "error": {"code": TWO_FIREWALLS, "message": "so it is"}}),
+        ],
+    ],
+)
+def test_given_a_gateway_with_firewall_settings_beside_a_policy_then_the_error_says_which_to_remove(
+    answers: list[Step],
+) -> None:
+    pools = [{"name": "apps", "properties": {"backendAddresses": [RECORD["entry"]]}}]
+    with (
+        dialogue(ok({"properties": {"backendAddressPools": pools}}), *answers) as (_arm, client),
+        pytest.raises(ArmError, match=r"so it is\. Its webApplicationFirewallConfiguration .* set it to null"),
+    ):
+        gateway._Gateways(client).edit(POOL.rpartition("/backendAddressPools/")[0], [RECORD], out=True, dry_run=False)
