@@ -13,6 +13,7 @@ https://learn.microsoft.com/azure/azure-resource-manager/management/request-limi
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,6 +70,8 @@ _SAYS_NOTHING_OF_THE_END = frozenset([401, 403, 404, 408, 410, 429])
 _UNKNOWN_VERSION_CODES = frozenset(
     ["noregisteredproviderfound", "invalidapiversionparameter", "invalidresourcetype", "unsupportedapiversion"]
 )
+# With these, azure-identity signs a managed identity in with its federated token, at the sign-in service.
+_OF_A_WORKLOAD = ("AZURE_AUTHORITY_HOST", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE")
 _QUERY = re.compile(r"\?[^\s\"'()<>]+")
 _ASCII = "".join(map(chr, range(128)))
 _IN_PATHS = "/%:@!$&'()*+,;=~"
@@ -319,8 +322,8 @@ class ArmClient:
         return content if isinstance(content, dict) and "properties" in content else self.get(path, needs)
 
     def _make_credential(self) -> Any:
-        # This machine itself gives out a managed identity's tokens.
-        is_local = self.sign_in.source == MSI
+        # This machine itself gives out a managed identity's tokens; in a pod with a workload identity the cloud does.
+        is_local = self.sign_in.source == MSI and not all(map(os.environ.get, _OF_A_WORKLOAD))
         judge = anywhere if is_local else only_in_secret
         transport = open_transport(self, self._cloud.verify, through_proxy=not is_local, judge=judge)
         return make_credential(self.sign_in, transport)

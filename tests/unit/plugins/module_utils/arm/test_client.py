@@ -9,7 +9,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, quote_plus
 
@@ -105,6 +106,31 @@ def test_given_a_machine_without_the_identity_then_the_error_has_the_reason_and_
             pytest.raises(ArmError, match=r"managed identity \(auth_source msi\) failed: .*Identity not found"),
         ):
             client.get("/thing", NEEDS)
+
+
+def test_given_a_workload_identity_when_a_managed_identity_signs_in_then_through_the_proxy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("federated")
+    monkeypatch.setenv("AZURE_AUTHORITY_HOST", "https://login.invalid/")
+    monkeypatch.setenv("AZURE_TENANT_ID", "00000000-0000-0000-0000-000000007e4a")
+    monkeypatch.setenv("AZURE_FEDERATED_TOKEN_FILE", str(tmp_path / "token"))
+    time = FakeTime()
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:%d" % proxy.getsockname()[1])
+        asked: list[bytes] = []
+
+        def listen() -> None:
+            with suppress(OSError):
+                while True:
+                    with proxy.accept()[0] as connection:
+                        asked.append(connection.recv(1000))
+
+        threading.Thread(target=listen, daemon=True).start()
+        sign_in = SignIn("msi", PUBLIC._replace(arm="http://127.0.0.1:1"), "s", client_id="c")
+        with ArmClient(sign_in, Deadline(60, time.clock), sleep=time.sleep) as client, pytest.raises(ArmError):
+            client.get("/thing", NEEDS)
+    assert asked[0].startswith(b"CONNECT login.invalid:443")
 
 
 @pytest.mark.parametrize("kind", ["federated token", "key of azure arc", "certificate bundle"])
