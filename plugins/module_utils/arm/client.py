@@ -42,6 +42,7 @@ from .errors import (
     ArmError,
     Busy,
     Changed,
+    Lost,
     NotFound,
     OperationFailed,
     OutOfTime,
@@ -284,7 +285,10 @@ class ArmClient:
 
         Somebody else may have been this client: a change whose answer is lost is sent again, and refused because it
         has happened. It counts as what it is, a change that was made here. So does one that a later operation took the
-        place of, if the resource shows it: the later operation began with it.
+        place of, if the resource shows it: the later operation began with it. And so does one whose operation Azure
+        does not know, as Network has had it for changes that were made at once.
+
+        Source: https://github.com/Azure/azure-cli/issues/3330 and https://github.com/hashicorp/go-azure-sdk/issues/989
 
         :param plan: given the resource and its etag, None if Azure shows none: what it found, and what writes the
             change, None if nothing is to be written
@@ -306,7 +310,7 @@ class ArmClient:
                 continue
             try:
                 return found, write()
-            except (Changed, Busy, Superseded) as error:
+            except (Changed, Busy, Superseded, Lost) as error:
                 if error.may_have_begun or isinstance(error, Superseded):
                     unanswered.append(found)
                 overtaken += not isinstance(error, Busy)
@@ -514,7 +518,8 @@ class ArmClient:
                     raise
                 except ArmError as refusal:
                     # This is not a refusal of the request itself: it must not be sent again.
-                    raise ArmError(str(refusal), refusal.status, refusal.code) from None
+                    kind = Lost if answer.status == 404 else ArmError
+                    raise kind(str(refusal), refusal.status, refusal.code) from None
             if isinstance(error.inner_exception, BadResponse):
                 raise ArmError(
                     "%s was accepted, but Azure's answer does not contain its result: %s"

@@ -10,6 +10,7 @@ ControlPlaneError
 │   ├── NotFound        it does not exist, or cannot be seen
 │   ├── Changed         somebody else changed it since it was read (412)
 │   ├── Busy            another operation holds it (409)
+│   ├── Lost            it was accepted, and Azure does not know its operation
 │   ├── UnknownVersion  this cloud does not have the api-version
 │   ├── OperationFailed a long-running operation was accepted, and then failed
 │   │   └── Superseded  because a later one took its place
@@ -63,6 +64,10 @@ class Changed(ArmError):
 
 class Busy(ArmError):
     """Another operation holds the resource (409), and will be over by itself."""
+
+
+class Lost(ArmError):
+    """Azure accepted a change, and does not know its operation (404). What became of the change has to be read."""
 
 
 class UnknownVersion(ArmError):

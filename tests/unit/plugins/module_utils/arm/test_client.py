@@ -27,6 +27,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud imp
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
     ArmError,
+    Lost,
     MissingLibrary,
     OperationFailed,
     OutOfTime,
@@ -232,7 +233,7 @@ def test_given_the_operation_is_not_to_be_found_any_more_then_that_is_reported()
     ):
         client.post("/thing/act", {}, NEEDS)
     # Nothing that was asked for is missing.
-    assert type(error.value) is ArmError
+    assert type(error.value) is Lost
 
 
 ACCEPTED = Step(202, None, {"Azure-AsyncOperation": "{base}/operations/1"})
@@ -612,6 +613,30 @@ class TestAnOperationThatALaterOneTookThePlaceOf:
             client.post_when_free("/thing/act", None, NEEDS, repeatable=True)
         with dialogue(begun, ended) as (_arm, client), pytest.raises(OperationFailed, match=error["message"]):
             client.post_when_free("/thing/act", None, NEEDS)
+
+
+class TestAnOperationThatAzureDoesNotKnow:
+    LOST = (
+        ok({"properties": {"provisioningState": "Succeeded"}}, Azure_AsyncOperation="{base}/op"),
+        refused(404, "NotFound"),
+    )
+
+    def test_given_an_edit_that_is_there_then_it_is_a_change(self) -> None:
+        with dialogue(ok({}), *self.LOST, ok({"touched": True})) as (_arm, client):
+            found, answer = client.edit("/thing", NEEDS, touching(client))
+        assert found == {}
+        assert answer is not None
+
+    def test_given_an_edit_that_is_not_there_then_it_is_made_again(self) -> None:
+        script = [ok({}), *self.LOST, ok({}), ok({"touched": True})]
+        with dialogue(*script) as (arm, client):
+            client.edit("/thing", NEEDS, touching(client))
+        assert len(arm.sent("PATCH")) == 2
+
+    def test_given_it_happens_each_time_then_it_is_an_error_in_the_end(self) -> None:
+        script = [ok({}), *self.LOST] * MOST_EDITS
+        with dialogue(*script) as (_arm, client), pytest.raises(ArmError, match="was accepted, but later was refused"):
+            client.edit("/thing", NEEDS, touching(client))
 
 
 @contextmanager
