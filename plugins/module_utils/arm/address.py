@@ -60,8 +60,9 @@ def look_up(client: ArmClient, question: Question) -> Addresses:
     """
     ip_configurations = list(find_ip_configurations(client, question.vm_id))
     private = sorted(find_addresses(client, question.vm_id, ip_configurations))
-    if INSTANCE_ID.match(question.vm_id):
-        scale_set = question.vm_id.rpartition("/virtualMachines/")[0]
+    instance = INSTANCE_ID.match(question.vm_id)
+    if instance:
+        scale_set = instance[1]
     else:
         properties = client.get(question.vm_id, READ_MACHINES).get("properties") or {}
         scale_set = str((properties.get("virtualMachineScaleSet") or {}).get("id") or "")

@@ -32,8 +32,9 @@ GROUP = r"/subscriptions/[^/?#]+/resourceGroups/[^/?#]+/providers"
 INTERFACE_ID = re.compile(GROUP + r"/Microsoft\.Network/networkInterfaces/[^/?#]+\Z", re.IGNORECASE)
 VM_ID = re.compile(GROUP + r"/Microsoft\.Compute/virtualMachines/[^/?#]+\Z", re.IGNORECASE)
 INSTANCE_ID = re.compile(
-    GROUP + r"/Microsoft\.Compute/virtualMachineScaleSets/[^/?#]+/virtualMachines/[0-9]+\Z", re.IGNORECASE
+    "(" + GROUP + r"/Microsoft\.Compute/virtualMachineScaleSets/[^/?#]+)/virtualMachines/[0-9]+\Z", re.IGNORECASE
 )
+"""Its first group is the id of the scale set."""
 READ_INTERFACE = Permission("Microsoft.Network/networkInterfaces/read", "Reader")
 
 

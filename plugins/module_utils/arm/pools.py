@@ -136,8 +136,9 @@ def _lists(vm_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The lists in which the interfaces of the VMs are, with their version, each once."""
     seen = set()
     for vm_id in vm_ids:
-        if INSTANCE_ID.match(vm_id):
-            path, version = vm_id.rpartition("/virtualMachines/")[0], INSTANCE_INTERFACES_API_VERSION
+        instance = INSTANCE_ID.match(vm_id)
+        if instance:
+            path, version = instance[1], INSTANCE_INTERFACES_API_VERSION
         else:
             path = "/".join(vm_id.split("/")[:5]) + "/providers/Microsoft.Network"
             version = NETWORK_API_VERSION

@@ -260,7 +260,8 @@ def _vm_ids(host: Mapping[str, Any]) -> list[Any]:
 def _short(vm_id: str) -> str:
     """The name of a VM without its resource group; an instance of a scale set is named with its scale set."""
     parts = vm_id.split("/")
-    return plain(" of ".join([parts[-1], *parts[-3:-2]]) if "virtualMachineScaleSets" in parts else parts[-1])
+    is_instance = "virtualmachinescalesets" in vm_id.lower().split("/")
+    return plain(" of ".join([parts[-1], *parts[-3:-2]]) if is_instance else parts[-1])
 
 
 def _is_up(server: Mapping[str, Any]) -> bool:

@@ -49,10 +49,11 @@ def test_given_a_member_of_a_flexible_set_when_asked_then_the_set_is_named() -> 
     assert ask(VM, "10.0.0.4", shown, ok(interface("10.0.0.4")), shown).scale_set == SET
 
 
-def test_given_an_instance_of_a_uniform_set_when_asked_then_its_interfaces_are_listed() -> None:
-    found = ask(INSTANCE, "10.0.0.4", ok({"properties": {}}), ok({"value": [interface("10.0.0.4")]}))
+@pytest.mark.parametrize("vm_id", [INSTANCE, INSTANCE.lower()])
+def test_given_an_instance_of_a_uniform_set_when_asked_then_its_interfaces_are_listed(vm_id: str) -> None:
+    found = ask(vm_id, "10.0.0.4", ok({"properties": {}}), ok({"value": [interface("10.0.0.4")]}))
 
-    assert found == Addresses(["10.0.0.4"], True, INSTANCE.rpartition("/virtualMachines/")[0])
+    assert found == Addresses(["10.0.0.4"], True, vm_id[: -len("/virtualMachines/1")])
 
 
 @pytest.mark.parametrize("vm_id", ["web-1", SET])

@@ -67,6 +67,15 @@ def test_given_vms_of_one_group_and_instances_of_one_set_when_asked_then_each_li
     }
 
 
+def test_given_an_id_of_an_instance_in_lower_case_when_asked_then_the_interfaces_of_its_set_are_read() -> None:
+    of_set = {"value": [interface(INSTANCE, BALANCER + "app")]}
+
+    with dialogue(ok(of_set), ok({"properties": {}})) as (arm, client):
+        assert find_pools(client, [INSTANCE.lower()]).of_vms == [[BALANCER + "app"]]
+    owner = INSTANCE.lower().removesuffix("/virtualmachines/4")
+    assert arm.lines[0] == f"GET {owner}/networkInterfaces?api-version=2018-10-01"
+
+
 def test_given_a_vm_that_was_not_asked_for_when_it_is_in_a_pool_of_one_that_was_then_it_is_among_its_members() -> None:
     first = interface(WEB[0], BALANCER + "web", number=0)
     listed = {"value": [first, interface(WEB[1], BALANCER + "WEB", BALANCER + "other", number=1)]}
