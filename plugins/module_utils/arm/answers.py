@@ -27,11 +27,12 @@ _BUSY_CODES = frozenset(
     ]
 )
 # These codes also stand for permanent causes: here the message decides.
-_PERHAPS_BUSY_CODES = frozenset(["conflict", "operationnotallowed"])
+_PERHAPS_BUSY_CODES = frozenset(["conflict", "operationnotallowed", "referencedresourcenotprovisioned"])
 # A later operation took the place of this one: what is there now has to be read.
 _SUPERSEDED_CODES = frozenset(["canceledandsupersededduetoanotheroperation", "operationpreempted"])
 _BUSY_MESSAGE = re.compile(
-    r"concurrent request|another operation|operation[^.]* in progress|operation[^.]* (?:currently|still) running",
+    r"concurrent request|another operation|operation[^.]* in progress|operation[^.]* (?:currently|still) running"
+    r"|resource is in (?:updating|deleting) state",
     re.IGNORECASE,
 )
 

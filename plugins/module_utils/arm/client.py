@@ -63,8 +63,8 @@ _EDIT_PAUSE = 1.0  # seconds
 POLL_INTERVAL = 5.0  # seconds
 # Headers, in lower case, that lead to a long-running operation.
 _FOLLOWED_BY = frozenset(["location", "azure-asyncoperation", "operation-location"])
-# Network says with 429, too, that another operation holds the resource.
-_BUSY = frozenset([409, 429])
+# Network says with 429, too, that another operation holds the resource, and with 400 that one holds what it names.
+_BUSY = frozenset([400, 409, 429])
 # The look at the operation was refused, and not the operation.
 _SAYS_NOTHING_OF_THE_END = frozenset([401, 403, 404, 408, 410, 429])
 # Its message usually lists the valid versions.

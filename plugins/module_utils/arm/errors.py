@@ -9,7 +9,7 @@ ControlPlaneError
 ├── ArmError            ARM could not be asked, or refused
 │   ├── NotFound        it does not exist, or cannot be seen
 │   ├── Changed         somebody else changed it since it was read (412)
-│   ├── Busy            another operation holds it (409)
+│   ├── Busy            another operation holds it, or what it names
 │   ├── Lost            it was accepted, and Azure does not know its operation
 │   ├── UnknownVersion  this cloud does not have the api-version
 │   ├── OperationFailed a long-running operation was accepted, and then failed
@@ -63,7 +63,7 @@ class Changed(ArmError):
 
 
 class Busy(ArmError):
-    """Another operation holds the resource (409), and will be over by itself."""
+    """Another operation holds the resource, or one that it names, and will be over by itself."""
 
 
 class Lost(ArmError):

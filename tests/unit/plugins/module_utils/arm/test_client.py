@@ -462,6 +462,31 @@ def test_given_a_conflict_that_passes_then_the_edit_is_made_when_it_has(code: st
     assert time.slept == [5.0]
 
 
+NOT_PROVISIONED = (
+    "Cannot proceed with operation because resource /loadBalancers/web used by resource /networkInterfaces/web_0 is "
+    "not in Succeeded state. Resource is in %s state and the last operation that updated/is updating the resource is "
+    "PutLoadBalancerOperation."
+)
+
+
+@pytest.mark.parametrize("state", ["Updating", "Deleting"])
+def test_given_a_resource_that_it_names_is_busy_then_the_edit_is_made_when_that_is_over(state: str) -> None:
+    busy = refused(400, "ReferencedResourceNotProvisioned", NOT_PROVISIONED % state)
+    with dialogue(ok({}), busy, ok({}), ok({"it": "works"})) as (_arm, client):
+        _found, answer = client.edit("/thing", NEEDS, touching(client))
+    assert answer is not None
+    assert answer.content == {"it": "works"}
+
+
+def test_given_a_resource_that_it_names_has_failed_then_it_is_an_error_at_once() -> None:
+    failed = refused(400, "ReferencedResourceNotProvisioned", NOT_PROVISIONED % "Failed")
+    with (
+        dialogue(ok({}), failed) as (_arm, client),
+        pytest.raises(ArmError, match=r"400 ReferencedResourceNotProvisioned: .* is in Failed state"),
+    ):
+        client.edit("/thing", NEEDS, touching(client))
+
+
 def test_given_a_retryable_error_that_outlasts_the_repeated_requests_then_the_edit_is_made_when_it_has() -> None:
     retries = [refused(429, "RetryableError", "A retryable error occurred.")] * (1 + pipeline._MOST_RETRIES)
     with dialogue(ok({}), *retries, ok({}), ok({"it": "works"})) as (_arm, client):
