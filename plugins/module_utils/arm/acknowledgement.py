@@ -38,6 +38,9 @@ from .resource_graph import ListedEvent, list_events
 # The newest version that a cloud has is used. The oldest has no list of events.
 LIST_API_VERSIONS = ("2025-11-01", "2025-10-01-preview")
 API_VERSIONS = (*LIST_API_VERSIONS, "2023-10-01-preview")
+# The status where a list has several outcomes. It need not say which event each is of: so each is sent alone then.
+# Source: https://github.com/Azure/azure-powershell/pull/29769
+_PARTLY = 207
 
 
 class Acknowledgement(NamedTuple):
@@ -178,9 +181,10 @@ def _send(
         path = events[0].resource_id + "/providers/Microsoft.Maintenance/scheduledevents"
         if len(events) > 1:
             try:
-                _post(client, path, {"value": [one.event.event_id for one in events]}, LIST_API_VERSIONS)
-                approved += events
-                continue
+                listed = {"value": [one.event.event_id for one in events]}
+                if _post(client, path, listed, LIST_API_VERSIONS) != _PARTLY:
+                    approved += events
+                    continue
             except UnknownVersion:
                 # A cloud without the list may have the single form.
                 pass
@@ -198,15 +202,16 @@ def _send(
     return approved, failed
 
 
-def _post(client: ArmClient, path: str, body: Json | None, versions: Sequence[str]) -> None:
-    """Send it in the newest of these versions that the cloud has."""
-    for version in versions[:-1]:
+def _post(client: ArmClient, path: str, body: Json | None, versions: Sequence[str]) -> int:
+    """Send it in the newest of these versions that the cloud has. Returns the status of the answer."""
+    *newer, oldest = versions
+    # It is no long-running operation, as which 207 would count as a failure.
+    for version in newer:
         try:
-            client.post_when_free(path, body, ACKNOWLEDGE, version, repeatable=True)
-            return
+            return client.post_when_free(path, body, ACKNOWLEDGE, version, wait=False, repeatable=True).status
         except UnknownVersion:
             continue
-    client.post_when_free(path, body, ACKNOWLEDGE, versions[-1], repeatable=True)
+    return client.post_when_free(path, body, ACKNOWLEDGE, oldest, wait=False, repeatable=True).status
 
 
 def _wait_for_start(

@@ -470,6 +470,14 @@ class TestSeveralOfWhichSomeFail:
         assert ids(error.value.outcome.approved) == [C]
         assert [one["event_id"] for one in error.value.outcome.not_approved] == [A, B]
 
+    def test_given_a_list_of_which_azure_takes_a_part_then_each_goes_alone_and_the_failure_says_which(self) -> None:
+        details = [{"code": "OK", "message": "approved"}, {"code": "NotFound", "message": "not found"}]
+        partly = Step(207, {"response": {"code": "MultiStatusResponse", "message": "mixed"}, "details": details})
+        with pytest.raises(Unfinished, match="404 NotFound: so it is") as error:
+            run(page(row(A), row(B)), partly, approved(), refused(404, "NotFound"))
+        assert ids(error.value.outcome.approved) == [A]
+        assert [one["event_id"] for one in error.value.outcome.not_approved] == [B]
+
     def test_given_an_approval_with_unknown_result_then_the_failure_says_so(self) -> None:
         lost = [Step(502)] * 11
         with pytest.raises(Unfinished) as error:
