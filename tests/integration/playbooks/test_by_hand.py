@@ -310,3 +310,17 @@ def test_given_a_host_that_fails_when_another_is_drained_or_restored_with_it_the
     for run in (drained, restored):
         assert "sh ended with exit status 1" in run.text
         assert "undefined" not in run.text
+
+
+def test_given_a_host_that_becomes_unreachable_when_drained_then_the_remaining_hosts_are_not_changed(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(3)
+    lost, *others = fleet.hosts
+    fleet.take_down(lost)
+
+    code, run = fleet.run("drain", "-e", "drain_hosts=all")
+
+    assert code != 0
+    assert all(host.is_back() for host in others)
+    assert "host0: not drained" in run.text
