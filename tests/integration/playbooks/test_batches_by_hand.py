@@ -1,0 +1,60 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbooks drain and restore with several hosts of which one fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from tests.integration.playbooks.fleet import Fleet
+
+MakeFleet = Callable[[int], Fleet]
+
+
+def test_given_a_host_that_fails_when_another_is_drained_or_restored_with_it_then_the_other_is_not_interrupted(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(2)
+    stuck, other = fleet.hosts
+    for host in fleet.hosts:
+        command = ["sh", "-c", f"test ! -e {host.directory}/$0"]
+        host.variables |= {
+            "load_balancer_removal_methods": ["command", "health_probe"],
+            "load_balancer_removal_commands": [
+                {"name": "edge", "remove": [*command, "out"], "restore": [*command, "in"]}
+            ],
+        }
+    together = [
+        "-e",
+        json.dumps({"drain_hosts": "all", "restore_hosts": "all", "drain_serial": 2, "restore_serial": 2}),
+    ]
+
+    (stuck.directory / "out").touch()
+    failed, drained = fleet.run("drain", *together)
+    is_out = other.marker.exists() and (other.state / "command.places").exists()
+    (stuck.directory / "out").unlink()
+    fleet.run("drain", *together)
+    (stuck.directory / "in").touch()
+    failed_again, restored = fleet.run("restore", *together)
+
+    assert (failed, failed_again) == (2, 2)
+    assert is_out
+    assert not (other.state / "command.places").exists()
+    for run in (drained, restored):
+        assert "sh ended with exit status 1" in run.text
+        assert "undefined" not in run.text
+
+
+def test_given_a_host_that_becomes_unreachable_when_drained_then_the_remaining_hosts_are_not_changed(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(3)
+    lost, *others = fleet.hosts
+    fleet.take_down(lost)
+
+    code, run = fleet.run("drain", "-e", "drain_hosts=all")
+
+    assert code != 0
+    assert all(host.is_back() for host in others)
+    assert "host0: not drained" in run.text
