@@ -48,13 +48,14 @@ assert compile_elsewhere()
 import foghorn_agent.cli
 import json
 from foghorn_agent.config import parse_config
+from foghorn_agent.io.config_file import ConfigFile
 from foghorn_agent.io.log import open_log
 from foghorn_agent.service import Service
 from foghorn_agent.platform import wakeups
 config = parse_config(json.loads(sys.argv[2]))
 config = config._replace(imds=config.imds._replace(poll_interval=0.0))
 forget()
-Service(config, {}, open_log(None), wakeups.Signals()).run()
+Service(config, {}, open_log(None), wakeups.Signals(), (), ConfigFile("/nonexistent")).run()
 """
 """Runs the program as it starts itself, compiled by a child, at a pace that no configuration allows."""
 

@@ -137,8 +137,8 @@ class Service:
         environment: Mapping[str, str],
         log: Log,
         signals: wakeups.Signals,
-        sockets: Sequence[socket.socket] = (),
-        file: Optional[ConfigFile] = None,
+        sockets: Sequence[socket.socket],
+        file: ConfigFile,
         error: Optional[ConfigError] = None,
     ) -> None:
         self._opened = contextlib.ExitStack()
@@ -154,7 +154,7 @@ class Service:
         self._config_error: Optional[ConfigError] = None
         if error is not None:
             self._note_config_error(error)
-        elif file is not None:
+        else:
             self.agent.note_configuration(None, file.modified)
 
     def _open(self, config: Config, environment: Mapping[str, str], log: Log, sockets: Sequence[socket.socket]) -> None:
@@ -224,8 +224,7 @@ class Service:
         self._next_control = self._clocks.monotonic()
         self._opened.callback(self._close_control)
         self._open_control()
-        if self._file is not None:
-            self._disk.do(self._file.keep)
+        self._disk.do(self._file.keep)
         # So that commands by hand work as soon as the service manager is told that the agent is ready.
         self._wait_for_disk(_SHORT_WAIT)
         self._opened.callback(self._wait_for_disk, _SHORT_WAIT)
@@ -381,8 +380,6 @@ class Service:
         return ready
 
     def _look_at_config(self) -> None:
-        if self._file is None:
-            return
         is_spoilt = self._config_error is not None and self._file.has_changed
         if not self._signals.reload_asked and not is_spoilt:
             return
@@ -424,7 +421,7 @@ class Service:
                 levels.ERROR, "the configuration cannot be used, and the last valid one stays in effect: %s" % error
             )
         self._config_error = error
-        self.agent.note_configuration(str(error), None if self._file is None else self._file.modified)
+        self.agent.note_configuration(str(error), self._file.modified)
 
     def _note_endpoint(self) -> None:
         problem = self._endpoint.problem

@@ -251,8 +251,10 @@ def service(tmp_path: Path, signals: Signals) -> Generator[Any, None, None]:
     said: List[Any] = []
 
     def make(**more: Any) -> Any:
-        made.append(Service(config(tmp_path, **more), {}, lambda *what, **_fields: said.append(what), signals))
-        return made[-1], said
+        file = ConfigFile(str(tmp_path / "missing"))
+        one = Service(config(tmp_path, **more), {}, lambda *what, **_fields: said.append(what), signals, (), file)
+        made.append(one)
+        return one, said
 
     yield make
     for one in made:

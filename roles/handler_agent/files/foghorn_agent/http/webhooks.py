@@ -27,7 +27,6 @@ _FIRST_BACKOFF = 1.0  # seconds
 _LONGEST_BACKOFF = 60.0  # seconds
 _LONGEST_RETRY_AFTER = 3600.0  # seconds
 LONGEST_QUOTE = 200  # characters
-# A part of a path of this length is most likely a key, as in the URLs of Slack and Teams.
 _TIME_TO_START = 5.0  # seconds that the sending process has besides the request's own
 
 
