@@ -213,8 +213,7 @@ def outcome(succeeded: bool, cut_off: bool = False) -> StepOutcome:
 
 def finished(state: State, succeeded: bool = True, cut_off: bool = False) -> State:
     work = due(state)
-    if work.stage != "restore":
-        state = apply(state, {"kind": "step_begun", "event_id": work.event.event_id})
+    state = apply(state, {"kind": "step_begun", "event_id": work.event.event_id, "stage": work.stage})
     one = state.find(work.event.event_id)
     assert one is not None
     return advanced(apply(state, ended(work, plan_of(RULES, one), outcome(succeeded, cut_off))))

@@ -260,12 +260,6 @@ def test_given_a_unit_that_ran_when_it_is_found_at_rest_later_then_it_ran_anyway
     assert state.found == (("web.service", True),)
 
 
-def test_given_a_machine_that_is_out_when_a_step_of_its_restore_begins_then_its_shutdown_does_not() -> None:
-    drain = {"kind": "stage", "event_id": "E-1", "stage": "drain", "state": BEGUN}
-    state = apply(NAMED, seen(), drain, {"kind": "step_begun", "event_id": "E-1", "stage": "restore", "step": "start"})
-    assert (state.tracked[0].began, state.tracked[0].shutdown) == (True, Progress())
-
-
 def test_given_an_event_that_has_started_when_it_is_listed_as_scheduled_again_then_it_has_started_anyway() -> None:
     state = apply(NAMED, seen(), seen(status="Started", kind="changed"), seen(kind="changed"))
     assert state.tracked[0].started

@@ -57,6 +57,14 @@ def test_given_a_policy_that_is_another_in_the_middle_of_an_event_when_it_is_ove
     assert not rehearsal.stopped
 
 
+def test_given_an_event_of_which_no_step_ran_when_another_is_restored_then_only_that_is_undone() -> None:
+    empty = dict(OTHER, drain=[], match={"event_types": ["Freeze"]})
+    rehearsal = Rehearsal([LONG, Life("Freeze", event_id="E-2")])
+    rehearsal.run_until(1.0)
+    reloaded(rehearsal, [empty, POLICY], False).run()
+    assert rehearsal.steps("restore") == ["start", "register"]
+
+
 @pytest.mark.parametrize("runs", [True, False])
 def test_given_a_policy_without_the_unit_when_it_is_over_then_the_unit_is_started_if_it_ran(runs: bool) -> None:
     rehearsal = Rehearsal([LONG], policy=dict(UNIT_POLICY, approve="never"))

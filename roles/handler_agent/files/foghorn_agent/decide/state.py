@@ -94,7 +94,7 @@ class Tracked(NamedTuple):
     looked: Tuple[str, ...] = ()
     """The keys of the steps that stop a unit and have checked whether it runs."""
     began: bool = False
-    """Whether a step ever began, so that there is something to restore."""
+    """Whether a step of its drain or shutdown ever began, so that there is something to restore."""
     flawed: bool = False
     """Whether a step failed in a way that forbids the approval."""
     halted: bool = False
@@ -563,11 +563,13 @@ def _found(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 
 def _step_begun(draft: _Draft, record: Mapping[str, Any]) -> None:
+    stage = record["stage"]
+    if stage == RESTORE:
+        return
     undo = read_undo(record["undo"]) if "undo" in record else None
 
     def change(one: Tracked) -> Tracked:
-        stage = record.get("stage", RESTORE)
-        if stage != RESTORE and one.progress(stage).state == PENDING:
+        if one.progress(stage).state == PENDING:
             one = one.with_progress(stage, Progress(BEGUN))
         return one._replace(began=True, undo=undo or one.undo)
 
