@@ -77,15 +77,6 @@ def test_given_a_unit_that_the_plan_never_came_to_stop_when_it_is_over_then_it_i
     assert rehearsal.steps() == ["deregister", "register"]
 
 
-def test_given_the_journal_of_a_version_that_did_not_check_units_when_a_unit_was_stopped_then_it_is_started() -> None:
-    rehearsal = Rehearsal([Life("Freeze", notice=60.0, linger=8.0)], policy=UNIT_POLICY)
-    rehearsal.tick_until(lambda: rehearsal.approvals)
-    rehearsal.kill()
-    rehearsal.records = [record for record in rehearsal.records if record["kind"] != "found"]
-    rehearsal.run()
-    assert rehearsal.steps("restore") == ["start", "register"]
-
-
 def test_given_a_machine_that_ended_when_it_boots_long_after_then_it_is_alive_and_comes_back() -> None:
     rehearsal = Rehearsal([Life("Preempt", notice=30.0, fate=UNHARMED)])
     rehearsal.run_until(5.0)

@@ -172,25 +172,6 @@ def test_given_a_record_that_cannot_be_understood_when_replayed_then_it_is_count
     assert replay([records[0], record, records[1]]) == damaged
 
 
-def test_given_the_journal_of_a_version_that_knew_less_when_replayed_then_what_it_did_not_know_is_as_it_was() -> None:
-    event = event_as_azure(Event("E-1", "Preempt", "Started", (VM_NAME,)))
-    summary = {"kind": "summary", "vm_id": "id", "vm_name": VM_NAME, "boot_id": "boot-0", "incarnation": 4}
-    tracked = {
-        "kind": "tracked", "first": event, "event": event, "notice": 30.0, "seen_at": 5.0, "drain": [SUCCEEDED, ["a"]],
-        "shutdown": [FAILED, ["b"]], "began": True, "flawed": True, "halted": True, "approvals": 1, "accepted": True,
-        "started": True, "rebooted": False, "over": ENDED,
-    }  # fmt: skip
-    state = replay([dict(summary, restore=["pending", []]), tracked])
-    assert not state.in_doubt
-    assert state.tracked[0].is_final
-    assert state.tracked[0].drain == Progress(SUCCEEDED, ("a",))
-    assert (
-        not replay([dict(summary, restore=["pending", []]), tracked, {"kind": "boot", "boot_id": "b"}])
-        .tracked[0]
-        .is_final
-    )
-
-
 @pytest.mark.parametrize("stage", ["drain", "restore"])
 def test_given_hooks_that_have_succeeded_when_replayed_then_they_are_known_until_their_step_has_ended(
     stage: str,

@@ -126,9 +126,6 @@ def test_given_an_undo_when_written_and_read_then_it_is_the_same_and_what_is_new
     assert read_undo(content) == undo
     later = {"steps": [dict(each, mood="good") for each in content["steps"]], "stops": [["web.service", "key", 3]]}
     assert read_undo(dict(later, more=[])) == undo
-    # As an older journal has it.
-    older = dict(content["steps"][0], argv=["systemctl", "start", "--", "web"])
-    assert read_undo(dict(content, steps=[older])).steps[0].identity == steps[0].identity
 
 
 def test_given_two_plans_when_both_were_begun_then_the_second_comes_last_and_nothing_twice() -> None:

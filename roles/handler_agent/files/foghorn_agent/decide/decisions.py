@@ -478,7 +478,7 @@ def restore_steps(state: State, rules: Sequence[Rule]) -> "Dict[str, Step]":
             for key, step in keyed(undo.steps):
                 steps.setdefault(key, step)
             for unit, key in undo.stops:
-                # An older journal has what was stopped, and not whether it ran before.
+                # The record of whether it ran before may be lost.
                 ran[unit] = ran.get(unit, False) or key in one.drain.done + one.shutdown.done
     ran.update(state.found)
     return {key: step for key, step in steps.items() if ran.get(step.starts, True)}

@@ -114,7 +114,7 @@ class Tracked(NamedTuple):
     prepared: bool = False
     """Whether a hook has succeeded for it: a directory without hooks prepares nothing."""
     undo: Optional[Undo] = None
-    """What undoes the steps that began. None in an older journal, which does not have it."""
+    """What undoes the steps that began. None: none has, or its record is lost."""
 
     @property
     def event_id(self) -> str:
@@ -361,19 +361,22 @@ def summarise(state: State) -> List[Record]:
 
 def _summary(draft: _Draft, record: Mapping[str, Any]) -> None:
     # Everything is read before anything is changed, here and below: a record counts as a whole or not at all.
-    restore = _progress(record["restore"])
-    # Earlier versions wrote none of these.
-    found = tuple((str(unit), bool(runs)) for unit, runs in dict(record.get("found", {})).items())
-    in_doubt = bool(record.get("in_doubt", False))
-    hold = _hold(record.get("hold"))
-    forgotten = tuple(str(event_id) for event_id in record.get("forgotten", ()))
-    failed = tuple(str(key) for key in record.get("restore_failed", ()))
-    identity = record["vm_id"], record["vm_name"], record["boot_id"]
-    names = tuple(str(name) for name in record.get("former_names", ()))
-    # The journal that holds them says how many there were.
-    lost = 0, bool(record.get("is_incomplete")), bool(record.get("was_out"))
-    expected = int(record.get("events", 0))
-    begun = State(*identity, record["incarnation"], (), restore, failed, found, in_doubt, hold, forgotten, names, *lost)
+    expected = int(record["events"])
+    begun = State(
+        record["vm_id"],
+        record["vm_name"],
+        record["boot_id"],
+        record["incarnation"],
+        restore=_progress(record["restore"]),
+        restore_failed=tuple(record["restore_failed"]),
+        found=tuple(record["found"].items()),
+        in_doubt=record["in_doubt"],
+        hold=_hold(record["hold"]),
+        forgotten=tuple(record["forgotten"]),
+        former_names=tuple(record["former_names"]),
+        is_incomplete=record["is_incomplete"],
+        was_out=record["was_out"],
+    )
     draft.begin(begun)
     draft.expected = expected
 
@@ -385,9 +388,9 @@ def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
         event=parse_event(record["event"]),
         drain=_progress(record["drain"]),
         shutdown=_progress(record["shutdown"]),
-        looked=tuple(record.get("looked", ())),
-        failures=tuple(Failure(*each[: len(Failure._fields)]) for each in record.get("failures", ())),
-        undo=None if record.get("undo") is None else read_undo(record["undo"]),
+        looked=tuple(record["looked"]),
+        failures=tuple(Failure(*each[: len(Failure._fields)]) for each in record["failures"]),
+        undo=None if record["undo"] is None else read_undo(record["undo"]),
     )
     one = Tracked(**fields)
     draft.tracked[one.event_id.lower()] = one
@@ -626,8 +629,7 @@ def _approved(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 
 def _progress(content: Any) -> Progress:
-    # Earlier versions wrote no more than the first two.
-    state, done, flawed, hooks, hook_failures = (*content, *Progress()[len(content) :])[:5]
+    state, done, flawed, hooks, hook_failures = content[: len(Progress._fields)]
     failed = tuple(HookFailure(*each[: len(HookFailure._fields)]) for each in hook_failures)
     return Progress(state, tuple(done), bool(flawed), tuple(hooks), failed)
 
