@@ -92,7 +92,7 @@ class Agent:
         self._recorder.note_records()
         self._note_policies()
         if boot_id != state.boot_id:
-            self._commit({"kind": "boot" if state.boot_id is not None else "first_start", "boot_id": boot_id})
+            self._recorder.commit({"kind": "boot" if state.boot_id is not None else "first_start", "boot_id": boot_id})
 
     @property
     def config(self) -> Config:
@@ -108,9 +108,6 @@ class Agent:
     def counters(self) -> Counters:
         """What the metrics count."""
         return self._recorder.counters
-
-    def _commit(self, *records: Record) -> None:
-        self._recorder.commit(*records)
 
     # --- the loop -----------------------------------------------------------------------------
 
@@ -170,7 +167,7 @@ class Agent:
         :returns: what says how things are then, once that is written down; None before
         :raises RequestError: if it cannot be done
         """
-        self._commit(*records_of(self.state, asked, self._clocks.wall()))
+        self._recorder.commit(*records_of(self.state, asked, self._clocks.wall()))
         # A request by hand is always about this machine.
         self._announcements.is_known_vm = True
         if asked.get("request") == RESTORE:
@@ -248,7 +245,7 @@ class Agent:
         text = "the wall clock was set %s by %.0f s" % ("forward" if step > 0 else "back", abs(step))
         concerned = bool(self.state.tracked or self.state.hold)
         if self.state.hold is not None:
-            self._commit({"kind": "clock", "by": step})
+            self._recorder.commit({"kind": "clock", "by": step})
         self._work.think_again()
         self._deadlines.forget()
         if self._announcements.document is not None:
@@ -277,7 +274,7 @@ class Agent:
     def _end_hold(self) -> None:
         hold = self.state.hold
         if hold is not None and hold.until is not None and self._clocks.wall() >= hold.until:
-            self._commit({"kind": "released"})
+            self._recorder.commit({"kind": "released"})
 
     def _seconds_to_sleep(self, now: float) -> float:
         seconds = self._seconds_to_act(now)

@@ -8,7 +8,7 @@ from foghorn_core.maintenance_policy.window import why_closed
 from foghorn_core.scheduled_events.errors import Refused
 from foghorn_core.scheduled_events.event import Event
 
-from .act.checks import Checks, Wanted
+from .act.checks import Checks
 from .act.running import Running
 from .act.still_down import StillDown
 from .decide.decisions import Work, awaiting_approval, has_nothing_to_do, is_ready, plan_of, to_approve
@@ -66,7 +66,7 @@ class Approvals:
             return
         self._note_without_plan()
         candidates = awaiting_approval(self._recorder.state, self._recorder.rules)
-        self.checks.turn([Wanted(one, plan) for one, plan in candidates if plan.check], now)
+        self.checks.turn([(one, plan) for one, plan in candidates if plan.check], now)
         wall = self._recorder.clocks.wall()
         withheld: Dict[str, str] = {}
         for one, plan in candidates:
@@ -155,15 +155,15 @@ class Approvals:
         """See that the units of events that are ready are still down; return the ids of those of which it is known."""
         state, rules, looks = self._recorder.state, self._recorder.rules, self.still_down
         ready = [
-            Wanted(one, plan)
+            (one, plan)
             for one, plan in awaiting_approval(state, rules)
             if is_ready(one, plan) and (one.event_id not in self.withheld or looks.problem_with(one.event_id))
         ]
         if self._recorder.config.dry_run:
             # Nothing was stopped.
-            return frozenset(each.one.event_id for each in ready)
+            return frozenset(one.event_id for one, _plan in ready)
         looks.turn(ready, now)
-        return frozenset(each.one.event_id for each in ready if looks.is_clear(each.one, each.plan, now))
+        return frozenset(one.event_id for one, plan in ready if looks.is_clear(one, plan, now))
 
     def _say_what_would_be_approved(self, due: Sequence[Event]) -> None:
         for event in due:

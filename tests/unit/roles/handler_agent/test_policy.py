@@ -20,7 +20,6 @@ from foghorn_agent.decide.policy import (
     Rule,
     Step,
     default_rules,
-    hooks_step,
     keyed,
     plan_for,
     seconds_for,
@@ -118,7 +117,7 @@ def test_given_no_configuration_when_an_event_of_each_type_comes_then_the_defaul
 ) -> None:
     plan = plan_for(default_rules(20.0), event(event_type=event_type, duration_in_seconds=duration), 900.0)
     assert [stage for stage in (DRAIN, SHUTDOWN, RESTORE) if plan.steps(stage)] == stages
-    assert all(plan.steps(stage) == (hooks_step(),) for stage in stages)
+    assert all(plan.steps(stage) == (Step("hooks", "hooks", 300.0),) for stage in stages)
     assert (plan.approve, plan.margin) == (approve, margin)
     assert plan.begin_before == (300.0 if approve == NEVER and stages else None)
 
@@ -186,8 +185,8 @@ def test_given_little_time_when_it_is_shared_out_then_a_pause_has_its_own_first(
 
 
 def test_given_steps_when_their_names_and_times_change_then_they_are_the_same_steps() -> None:
-    steps = [Step("command", "stop", 60.0, argv=("/bin/stop", "it")), hooks_step(300.0)]
-    others = [Step("command", "halt", 5.0, argv=("/bin/stop", "it")), hooks_step(10.0)]
+    steps = [Step("command", "stop", 60.0, argv=("/bin/stop", "it")), Step("hooks", "hooks", 300.0)]
+    others = [Step("command", "halt", 5.0, argv=("/bin/stop", "it")), Step("hooks", "hooks", 10.0)]
     assert [key for key, _step in keyed(steps)] == [key for key, _step in keyed(others)]
 
 
@@ -211,7 +210,7 @@ def test_given_steps_that_do_different_things_when_they_have_one_name_then_they_
 
 
 def test_given_several_steps_that_do_the_same_when_keyed_then_each_is_known_by_its_count() -> None:
-    pause, hooks = Step("pause", "it", 10.0), hooks_step()
+    pause, hooks = Step("pause", "it", 10.0), Step("hooks", "it", 60.0)
     keys = [key for key, _step in keyed([pause, hooks, pause])]
     assert len(set(keys)) == 3
     assert [key for key, _step in keyed([hooks, pause, pause])] == [keys[1], keys[0], keys[2]]

@@ -10,7 +10,7 @@ from typing import Any, Dict
 
 import pytest
 from foghorn_agent.config import parse_config
-from foghorn_agent.decide.policy import default_rules, hooks_step, keyed
+from foghorn_agent.decide.policy import Step, default_rules, keyed
 from foghorn_agent.decide.state import SUCCEEDED, Progress, State, Tracked
 from foghorn_agent.http.status import Health, as_table, describe, phase
 from foghorn_core.scheduled_events.dates import format_date
@@ -147,7 +147,7 @@ def test_given_hooks_alone_and_none_of_them_when_all_stages_are_done_then_only_w
 ) -> None:
     event = Event("E-1", event_type, "Scheduled", (VM_NAME,))
     rules = default_rules()
-    both = Progress(SUCCEEDED, tuple(key for key, _step in keyed([hooks_step()])))
+    both = Progress(SUCCEEDED, tuple(key for key, _step in keyed([Step("hooks", "hooks", 300.0)])))
     assert phase(Tracked(event, event, drain=both, shutdown=both), rules) == expected
 
 

@@ -6,7 +6,7 @@ They only look, so they run beside the steps, one at a time, again and again for
 What they said is not remembered over a restart: it is asked anew, and nothing is approved until it is known.
 """
 
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from foghorn_core.scheduled_events.text import plain
 
@@ -27,13 +27,6 @@ class _Answer(NamedTuple):
     again_at: float
 
 
-class Wanted(NamedTuple):
-    """An event whose approval waits for its checks."""
-
-    one: Tracked
-    plan: Plan
-
-
 class Checks:
     """Runs the checks of all events in turn.
 
@@ -51,12 +44,13 @@ class Checks:
         """Whether one is under way."""
         return self._running is not None
 
-    def turn(self, wanted: Sequence[Wanted], now: float) -> None:
+    def turn(self, wanted: "Sequence[Tuple[Tracked, Plan]]", now: float) -> None:
         """Take the checks further.
 
+        :param wanted: the events whose approval waits for their checks
         :param now: on the monotonic clock
         """
-        by_id = {each.one.event_id: each for each in wanted}
+        by_id = {one.event_id: (one, plan) for one, plan in wanted}
         self._answers = {event_id: answer for event_id, answer in self._answers.items() if event_id in by_id}
         if self._running is not None:
             if self._running.work.event.event_id not in by_id:
@@ -99,8 +93,6 @@ class Checks:
         self._answers[work.event.event_id] = _Answer(problem, now + SECONDS_BETWEEN)
 
 
-def _works_of(wanted: Wanted) -> List[Work]:
-    return [
-        Work(wanted.one.event, CHECK, key, step, step.timeout, False, wanted.one.rebooted)
-        for key, step in keyed(wanted.plan.check)
-    ]
+def _works_of(wanted: "Tuple[Tracked, Plan]") -> List[Work]:
+    one, plan = wanted
+    return [Work(one.event, CHECK, key, step, step.timeout, False, one.rebooted) for key, step in keyed(plan.check)]

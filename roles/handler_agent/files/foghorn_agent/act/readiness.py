@@ -99,7 +99,7 @@ class Readiness:
         return min((max(0.0, slot.next_at - now) for slot in self._slots), default=None)
 
     def stop(self) -> None:
-        """End what is under way, and begin no more."""
+        """End what is under way. No `turn` may follow."""
         for slot in self._slots:
             slot.look.end()
 
@@ -114,10 +114,7 @@ class Readiness:
                 slot.look.end()
                 self._ending.append(slot.look)
         self._checks = checks
-        self._slots = [kept.get(check) or _Slot(check, self._look_for(check)) for check in checks]
-
-    def _look_for(self, check: Check) -> "Union[_OnNetwork, _OnMachine]":
-        return _OnNetwork(check) if check.kind in (HTTP, TCP) else _OnMachine(check, self._clock)
+        self._slots = [kept.get(check) or _Slot(check, self._clock) for check in checks]
 
     def _conclude(self, slot: "_Slot", found: str) -> None:
         slot.detail = found
@@ -136,9 +133,11 @@ class Readiness:
 class _Slot:
     """The state of one check."""
 
-    def __init__(self, check: Check, look: "Union[_OnNetwork, _OnMachine]") -> None:
+    def __init__(self, check: Check, clock: Callable[[], float]) -> None:
         self.check = check
-        self.look = look
+        self.look: Union[_OnNetwork, _OnMachine] = (
+            _OnNetwork(check) if check.kind in (HTTP, TCP) else _OnMachine(check, clock)
+        )
         self.next_at = 0.0
         self.is_busy = False
         self.is_ready: Optional[bool] = None
@@ -151,21 +150,18 @@ class _OnNetwork:
 
     def __init__(self, check: Check) -> None:
         self._check = check
-        self._worker: Optional[Worker] = Worker(look, "ready")
+        self._worker = Worker(look, "ready")
 
     def begin(self) -> None:
-        if self._worker is not None:
-            self._worker.submit(self._check)
+        self._worker.submit(self._check)
 
     def poll(self) -> Optional[str]:
-        for result in self._worker.collect() if self._worker is not None else ():
+        for result in self._worker.collect():
             return result if isinstance(result, str) else "could not be checked: %s" % result
         return None
 
     def end(self) -> None:
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
+        self._worker.close()
 
     def is_over(self) -> bool:
         # The thread ends by itself, and with the process at the latest.
@@ -179,13 +175,12 @@ class _OnMachine:
         self._check = check
         self._clock = clock
         self._child: Optional[Child] = None
-        self._is_ended = False
         self._problem: Optional[str] = None
 
     def begin(self) -> None:
         # Checked each time, as the program of a step is.
         self._problem = ownership.problem_with(self._check.argv[0])
-        if not self._is_ended and self._problem is None:
+        if self._problem is None:
             reason = "timed out after %g s, its timeout" % self._check.timeout
             self._child = Child(self._check.argv, {}, b"", self._check.timeout, reason, self._clock, grace_seconds=0.0)
 
@@ -196,7 +191,6 @@ class _OnMachine:
         return None if outcome is None else outcome.reason if not outcome.succeeded else ""
 
     def end(self) -> None:
-        self._is_ended = True
         if self._child is not None:
             self._child.end("its result is no longer needed", 0.0)
 

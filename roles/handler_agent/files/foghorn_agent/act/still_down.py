@@ -14,7 +14,6 @@ from ..decide.policy import DRAIN, SHUTDOWN, Plan, keyed
 from ..decide.state import Tracked
 from ..io import log as levels
 from ..recorder import Recorder
-from .checks import Wanted
 from .running import Running
 
 # What was seen holds for so long.
@@ -45,13 +44,13 @@ class StillDown:
         """Whether a look is under way."""
         return self._running is not None
 
-    def turn(self, wanted: Sequence[Wanted], now: float) -> None:
+    def turn(self, wanted: "Sequence[Tuple[Tracked, Plan]]", now: float) -> None:
         """Take the looks further.
 
         :param wanted: the events that are ready
         :param now: on the monotonic clock
         """
-        works = {each.one.event_id: works_of(each.one, each.plan) for each in wanted}
+        works = {one.event_id: works_of(one, plan) for one, plan in wanted}
         self._seen = {event_id: seen for event_id, seen in self._seen.items() if event_id in works}
         self._stopped_again = {each for each in self._stopped_again if each[0] in works}
         if self._running is not None:

@@ -44,7 +44,6 @@ def wait_for_config(
     """
     with contextlib.ExitStack() as opened:
         selector = opened.enter_context(selectors.DefaultSelector())
-        selector.register(signals, selectors.EVENT_READ)
         waiting = _Waiting(error, is_out)
         addresses = [sock.getsockname()[:2] for sock in sockets]
         endpoint = Endpoint(addresses, waiting.respond, selector, time.monotonic, inherited=sockets)
@@ -70,10 +69,7 @@ def wait_for_config(
                         waiting.error, say_at = found, now
             endpoint.expire()
             for key, mask in selector.select(_LOOK_AGAIN):
-                if key.data == endpoint.handle:
-                    endpoint.handle(key, mask)
-                else:
-                    signals.empty()
+                endpoint.handle(key, mask)
         notifier.stopping()
         return None
 

@@ -192,14 +192,9 @@ def keyed(steps: Sequence[Step]) -> "List[Tuple[str, Step]]":
     return result
 
 
-def hooks_step(timeout: float = DEFAULT_HOOKS_TIMEOUT) -> Step:
-    """The step that runs the hooks of its stage."""
-    return Step(HOOKS, "hooks", timeout)
-
-
 def default_rules(margin: float = DEFAULT_MARGIN) -> Tuple[Rule, ...]:
     """The plan where no configured rule matches: the behaviour without a configuration."""
-    drain = shutdown = restore = (hooks_step(),)
+    drain = shutdown = restore = (Step(HOOKS, "hooks", DEFAULT_HOOKS_TIMEOUT),)
     rules = (
         (Match(event_types=("Freeze",), no_longer_than=SHORT_FREEZE), Plan("short freeze")),
         (
