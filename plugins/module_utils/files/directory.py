@@ -64,8 +64,8 @@ class Directory:
             return os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
         return None
 
-    def create(self, name: str, content: bytes, mode: int, owner: Tuple[int, int] = (-1, -1)) -> None:
-        """Create a file. It has its mode and owner, user and group, once it has its content.
+    def create(self, name: str, content: bytes, mode: int) -> None:
+        """Create a file. It has its mode once it has its content.
 
         :raises FileExistsError: if anything is there
         """
@@ -73,7 +73,6 @@ class Directory:
         with self._naming(name), open(os.open(name, flags, 0o600, dir_fd=self._descriptor), "wb") as stream:
             stream.write(content)
             stream.flush()
-            os.fchown(stream.fileno(), *owner)
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
 

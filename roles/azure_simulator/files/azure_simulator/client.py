@@ -87,10 +87,6 @@ class ControlClient:
         """Make something go wrong; returns the fault's id. ``for_`` stands for ``for``."""
         return self.add_fault(FAULTS, **details)
 
-    def remove_fault(self, fault_id: str) -> None:
-        """End one fault."""
-        self.end_faults(FAULTS, fault_id)
-
     def clear_faults(self) -> None:
         """End all faults."""
         self.end_faults(FAULTS)
@@ -98,10 +94,6 @@ class ControlClient:
     def arm_fault(self, **details: Any) -> str:
         """Make something of Resource Manager go wrong; returns the fault's id. ``for_`` stands for ``for``."""
         return self.add_fault(ARM_FAULTS, **details)
-
-    def remove_arm_fault(self, fault_id: str) -> None:
-        """End one fault of Resource Manager."""
-        self.end_faults(ARM_FAULTS, fault_id)
 
     def clear_arm_faults(self) -> None:
         """End all faults of Resource Manager."""

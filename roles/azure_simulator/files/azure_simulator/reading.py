@@ -8,7 +8,7 @@ import difflib
 import ipaddress
 import math
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 
@@ -32,10 +32,10 @@ class Fields:
     finds the other mistakes too. Whoever made ``mistakes`` raises :class:`Invalid` in the end.
     """
 
-    def __init__(self, raw: object, path: str, mistakes: list[str], known: Iterable[str] = ()) -> None:
+    def __init__(self, raw: object, path: str, mistakes: list[str]) -> None:
         self.path = path
         self.mistakes = mistakes
-        self._known = set(known)
+        self._known: set[str] = set()
         self._raw: dict[Any, Any] = {}
         if isinstance(raw, dict):
             self._raw = raw
@@ -94,9 +94,9 @@ class Fields:
             return default
         return float(value)
 
-    def optional_number(self, key: str, minimum: float = 0, above: bool = False) -> float | None:
+    def optional_number(self, key: str, above: bool = False) -> float | None:
         """Like :meth:`number`, None when absent or null."""
-        return None if self.raw(key) is None else self.number(key, minimum, minimum, above)
+        return None if self.raw(key) is None else self.number(key, 0, 0, above)
 
     def integer(self, key: str, default: int, minimum: int, maximum: int) -> int:
         value = self.raw(key)

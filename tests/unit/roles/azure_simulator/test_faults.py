@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from azure_simulator.client import ControlError
+from azure_simulator.client import FAULTS, ControlError
 from azure_simulator.faults import FaultQueue, parse_fault, read_fault
 from azure_simulator.reading import Invalid
 from azure_simulator.testing import Simulator
@@ -188,10 +188,10 @@ def test_given_a_time_when_it_is_over_then_the_fault_is_gone() -> None:
 
 def test_given_a_fault_when_removed_then_all_is_well_again_and_it_is_unknown(azure: Simulator) -> None:
     fault_id = azure.fault("status", "web_0", status=500)
-    azure.client.remove_fault(fault_id)
+    azure.client.end_faults(FAULTS, fault_id)
     assert ask(azure.imds["web_0"]).status == 200
     with pytest.raises(ControlError) as error:
-        azure.client.remove_fault(fault_id)
+        azure.client.end_faults(FAULTS, fault_id)
     assert error.value.status == 404
 
 

@@ -29,7 +29,6 @@ _MEMBERS_OF_EXAMPLE = "'virtualMachineScaleSet/id' eq '{id of the scale set}'"
 """The one filter of VMs that Compute has."""
 
 _OS_IMAGE_TIMEOUT = "PT15M"
-_MISSING = object()
 
 
 class Compute:
@@ -207,13 +206,13 @@ class Compute:
     def upgrade(self, request: ArmRequest) -> ArmAnswer:
         """Bring instances to the latest model."""
         scale_set = self._lookup.scale_set(request)
-        operation = self._resources.upgrade(scale_set, _instance_ids(request, required=True), request.wanted)
+        operation = self._resources.upgrade(scale_set, _instance_ids(request), request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def delete_instances(self, request: ArmRequest) -> ArmAnswer:
         """Delete several instances."""
         scale_set = self._lookup.scale_set(request)
-        machines = self._resources.instances(scale_set, _instance_ids(request, required=True))
+        machines = self._resources.instances(scale_set, _instance_ids(request))
         operation = self._resources.delete(machines, scale_set.resource_id, scale_set.location, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
@@ -412,11 +411,11 @@ def _keep_image(properties: dict[str, Any], before: Mapping[str, Any]) -> None:
         storage["imageReference"] = copy.deepcopy(_image_of(before))
 
 
-def _instance_ids(request: ArmRequest, required: bool) -> list[str]:
+def _instance_ids(request: ArmRequest) -> list[str]:
     document = request.document()
-    ids = document.get("instanceIds", _MISSING)
-    if ids is _MISSING and required:
+    if "instanceIds" not in document:
         raise invalid("instanceIds", "Required parameter 'instanceIds' is missing (null).")
+    ids = document["instanceIds"]
     if not isinstance(ids, list) or not ids or not all(isinstance(item, str) for item in ids):
         raise invalid("instanceIds", "The value of parameter instanceIds is invalid.")
     return list(ids)

@@ -163,7 +163,7 @@ def marked_for_deletion(vm: str, operation: str = "startTenantUpdate") -> ArmErr
     )
 
 
-def throttled(group: str, retry_after: int, wrapped: bool = False) -> ArmError:
+def throttled(group: str, retry_after: int) -> ArmError:
     """Compute's own limit; as a rule without ``error`` around it."""
     return ArmError(
         429,
@@ -180,7 +180,7 @@ def throttled(group: str, retry_after: int, wrapped: bool = False) -> ArmError:
             "Retry-After": str(retry_after),
             "x-ms-ratelimit-remaining-resource": f"Microsoft.Compute/{group}SubscriptionMaximum;0",
         },
-        wrapped=wrapped,
+        wrapped=False,
     )
 
 

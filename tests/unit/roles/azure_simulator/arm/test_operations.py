@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import ServiceResponseError
 from azure.core.polling import LROPoller
-from azure_simulator.client import ControlError
+from azure_simulator.client import ARM_FAULTS, ControlError
 
 Start = Callable[..., Any]
 
@@ -201,9 +201,9 @@ def test_given_faults_when_listed_and_removed_then_they_are_gone(azure: Any) -> 
     (record,) = azure.azure.status()["arm"]["faults"]
     assert (record["fault_id"], record["error"], record["hits"]) == (fault, "unavailable", 0)
     assert 0 < record["seconds_left"] <= 60
-    azure.azure.client.remove_arm_fault(fault)
+    azure.azure.client.end_faults(ARM_FAULTS, fault)
     with pytest.raises(ControlError, match="there is no fault"):
-        azure.azure.client.remove_arm_fault(fault)
+        azure.azure.client.end_faults(ARM_FAULTS, fault)
     assert azure.azure.client.call("GET", "arm/faults") == []
 
 
