@@ -1133,7 +1133,8 @@ class HookRehearsal(Rehearsal):
     """
 
     def __init__(self, life: Life, hooks: Dict[str, float], failing: Sequence[str] = (), **details: Any) -> None:
-        policy = dict(POLICY, drain=[], shutdown=[{"hooks": True, "name": "hooks"}], restore=[], **details)
+        details.setdefault("restore", [])
+        policy = dict(POLICY, drain=[], shutdown=[{"hooks": True, "name": "hooks"}], **details)
         super().__init__([life], policy=policy)
         # Some of these tests want an approval after a failure.
         self._steps_before.clear()
@@ -1236,6 +1237,20 @@ def test_given_a_hook_that_fails_once_when_it_is_tried_again_then_those_after_it
     rehearsal.tick_until(lambda: rehearsal.approvals)
     assert rehearsal.names == ["10-x", "10-x", "20-y"]
     assert rehearsal.ends == [(True, "")]
+
+
+def test_given_a_hook_of_a_restore_that_fails_once_when_those_after_it_run_then_it_is_no_failure_any_more(
+    with_hooks: Hooks,
+) -> None:
+    restore = [{"hooks": True, "name": "hooks"}]
+    rehearsal = with_hooks(Life("Freeze", notice=60.0), {"10-x": 1.0, "20-y": 50.0}, restore=restore)
+    rehearsal.run_until(1.0)
+    rehearsal.tick_until(lambda: any(one.over for one in rehearsal.state.tracked))
+    rehearsal.failing = {"10-x"}
+    rehearsal.tick_until(lambda: rehearsal.status()["failing"])
+    rehearsal.failing = set()
+    rehearsal.tick_until(lambda: rehearsal.names[-1] == "20-y")
+    assert rehearsal.status()["failing"] == []
 
 
 @pytest.mark.parametrize("notice", [900.0, 250.0])

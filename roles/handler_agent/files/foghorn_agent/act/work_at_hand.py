@@ -118,7 +118,7 @@ class WorkAtHand:
     def note_hook(self, work: Work, hook: str) -> None:
         """Note that one of a step's hooks has succeeded, before the next begins: it is not run again with the step."""
         self._recorder.commit(hook_ended(work, hook))
-        if self._retry is not None and work.stage != RESTORE and self._retry.work.is_same_as(work):
+        if self._retry is not None and self._retry.work.is_same_as(work):
             self._retry = self._retry._replace(tries_end=self._retry.ends, is_for_next_hook=True)
 
     def failing(self) -> List[Failing]:
