@@ -95,7 +95,7 @@ class Leaving:
     def _wanting(self, early: AbstractSet[str]) -> "List[Tuple[Tracked, Plan]]":
         found = []
         for one in self._recorder.state.tracked:
-            if one.over or one.rebooted or one.is_manual or one.event_id in early:
+            if one.rebooted or one.event_id in early:
                 continue
             plan = plan_of(self._recorder.rules, one)
             if plan.takes_out:

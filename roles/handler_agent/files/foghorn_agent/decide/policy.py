@@ -175,7 +175,7 @@ def manual_plan(rules: Sequence[Rule]) -> Plan:
     named = [rule.plan for rule in rules if rule.match.names(MANUAL)]
     reboot = Event("sample", "Reboot", SCHEDULED, ("sample",), event_source="User", duration_in_seconds=-1)
     plan = named[0] if named else plan_for(rules, reboot, SAMPLE_NOTICE)
-    return plan._replace(drain=plan.drain or (), shutdown=None, approve=NEVER, begin_before=None)
+    return plan._replace(drain=plan.drain or (), shutdown=None, approve=NEVER)
 
 
 def keyed(steps: Sequence[Step]) -> "List[Tuple[str, Step]]":

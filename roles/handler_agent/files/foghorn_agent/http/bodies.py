@@ -15,7 +15,7 @@ from foghorn_core.scheduled_events.document import event_as_dict
 from foghorn_core.scheduled_events.event import Event
 from foghorn_core.scheduled_events.text import plain
 
-_LATER = re.compile(r"in_([0-9]{1,7})\Z")
+_LATER = re.compile(r"in_[0-9]{1,7}\Z")
 _DEEPEST_BODY = 32  # levels
 
 # What a body may be made of, besides `in_SECONDS`.
@@ -117,7 +117,5 @@ class _Fields(Dict[str, str]):
         self._time = time
 
     def __missing__(self, name: str) -> str:
-        match = _LATER.match(name)
-        if match is None:
-            raise KeyError(name)
-        return format_date(self._time + timedelta(seconds=int(match.group(1))))
+        # No configuration has any other.
+        return format_date(self._time + timedelta(seconds=int(name[len("in_") :])))

@@ -270,4 +270,4 @@ def _dropped_by_awx(answer: str) -> Optional[str]:
 
 
 def _seconds(text: str) -> Optional[float]:
-    return float(text) if text.isdigit() and len(text) < 10 else None
+    return float(text) if text.isdigit() else None

@@ -267,11 +267,10 @@ class _Failing(NamedTuple):
 
 def _read_delivery(outcome: StepOutcome) -> Delivery:
     said = outcome.output.strip().rpartition("\n")[2]
-    if outcome.succeeded:
-        try:
-            return Delivery(**json.loads(said))
-        except (ValueError, TypeError):
-            pass
+    try:
+        return Delivery(**json.loads(said))
+    except (ValueError, TypeError):
+        pass
     reason = outcome.reason or "no result"
     return Delivery(False, True, "%s: %s" % (reason, said[-LONGEST_QUOTE:]) if said else reason)
 
