@@ -291,6 +291,14 @@ def test_given_a_client_that_disconnects_early_when_noticed_then_it_is_forgotten
     assert len(loop.selector.get_map()) == 1
 
 
+def test_given_a_client_that_has_its_answer_when_it_disconnects_then_it_is_forgotten(loop: Loop) -> None:
+    client = loop.connect(b"GET /healthz HTTP/1.1\r\n\r\n")
+    loop.settle()
+    client.close()
+    loop.settle()
+    assert len(loop.selector.get_map()) == 1
+
+
 def test_given_a_client_that_resets_when_noticed_then_it_is_forgotten(loop: Loop) -> None:
     client = loop.connect(b"GET /large HTTP/1.1\r\n\r\n")
     loop.settle()

@@ -121,6 +121,8 @@ def test_given_a_document_when_asked_then_its_events_are_explained(tmp_path: Pat
     text = run(tmp_path, "--document", str(document))
     assert text.startswith("Terminate of web_0, from an unknown source, which may start at any moment\n")
     assert "  it can be approved no more\n" in text
+    # Half each of the half minute that is hoped for.
+    assert text.count(", for 15 s at most") == 2
     with pytest.raises(cli.Failed, match="--document"):
         run(tmp_path, "--document", str(tmp_path / "none.json"))
 

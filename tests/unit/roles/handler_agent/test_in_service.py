@@ -409,3 +409,11 @@ def test_given_nobody_to_ask_when_parsed_then_it_is_refused_with_the_remedy() ->
     assert mistakes(settle=5) == [
         "settle: needs keep_in_service, which counts the members; set that, or leave settle out"
     ]
+
+
+def test_given_an_event_whose_work_is_not_due_when_others_ask_then_this_machine_does_not_want_out_yet() -> None:
+    policy = dict(OWN, begin_before=600)
+    machine = fleet_of(NAMES, [event_of("web_0", notice=700.0)], policy=policy, keep_in_service=2)[0]
+    machine.run_until(100.0)
+    assert machine.status()["wants_out"] is None
+    machine.tick_until(lambda: machine.status()["wants_out"])

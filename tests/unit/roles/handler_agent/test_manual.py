@@ -13,6 +13,7 @@ from foghorn_agent.config import parse_config
 from foghorn_agent.decide.manual import RequestError, parse_period, records_of
 from foghorn_agent.decide.policy import default_rules, manual_plan
 from foghorn_agent.decide.state import State, replay, summarise
+from foghorn_agent.http.status import as_table
 from rehearsal import POLICY, Life, Rehearsal
 
 DRAINED = ["deregister", "wait"]
@@ -41,8 +42,10 @@ def test_given_nothing_announced_when_it_is_drained_by_hand_then_it_is_out_at_on
     assert rehearsal.steps("drain") == DRAINED
     assert rehearsal.steps("shutdown") == []
     assert rehearsal.approvals == []
-    assert rehearsal.status()["drained_by_hand"] == {"since": "2026-01-01T00:00:02Z", "drain": "succeeded"}
-    assert rehearsal.status()["events"] == []
+    status = rehearsal.status()
+    assert status["drained_by_hand"] == {"since": "2026-01-01T00:00:02Z", "drain": "succeeded"}
+    assert status["events"] == []
+    assert "by hand  drained since 2026-01-01T00:00:02Z: drain succeeded\n" in as_table(status)
 
 
 def test_given_a_drain_by_hand_when_it_is_asked_for_again_then_nothing_runs_twice() -> None:

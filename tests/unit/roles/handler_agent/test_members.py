@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Generator, List, Mapping
 
 import pytest
-from edge_helpers import PATIENCE
+from edge_helpers import PATIENCE, wait_until
 from foghorn_agent.http.members import Job, MemberError, MembersSession, ask_agent
 from foghorn_core.scheduled_events.event import NameKey, name_key
 from foghorn_core.scheduled_events.signature import secret_of_question, sign_answer
@@ -264,6 +264,7 @@ def test_given_more_members_than_are_asked_at_once_when_some_hang_then_the_next_
     session = MembersSession()
     assert reasons(session.ask(Job(crowd.urls, 1.0, str(secret_file))))["web_1"] == "no answer"
     assert crowd.most_at_once <= 32
+    wait_until(lambda: not session._under_way)
     assert reasons(session.ask(Job(crowd.urls, 3.0, str(secret_file))))["web_1"] == "web_1"
 
 

@@ -289,6 +289,12 @@ def test_given_webhooks_when_something_happens_then_each_receives_what_it_asked_
     assert json.loads(added[2].body)["id"].startswith("web_0/E-1 E-2/approved/")
 
 
+def test_given_a_dry_run_when_something_happens_then_no_webhook_is_called(service: Any) -> None:
+    one, _said = service(dry_run=True, webhooks=[{"url": NOBODY}])
+    one._notify({"kind": "approved", "event_ids": ["E-1"], "at": 6.0}, State(vm_name="web_0"))
+    assert len(one._webhooks) == 0
+
+
 def test_given_webhooks_with_bodies_and_states_when_something_happens_then_they_are_filled_and_sent_for_these(
     service: Any,
 ) -> None:

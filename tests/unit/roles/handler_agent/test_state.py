@@ -241,6 +241,22 @@ def test_given_a_unit_that_ran_when_it_is_found_at_rest_later_then_it_ran_anyway
     assert state.found == (("web.service", True),)
 
 
+def test_given_all_that_was_done_when_the_machine_boots_for_another_reason_then_it_is_only_out() -> None:
+    step: Dict[str, Any] = {"event_id": "E-1", "stage": "shutdown", "step": "stop", "name": "stop", "reason": "exit 1"}
+    before = apply(
+        NAMED,
+        seen(),
+        {"kind": "stage", "event_id": "E-1", "stage": "drain", "state": BEGUN},
+        dict(step, kind="found", unit="web.service", runs=True),
+        dict(HOOK_ENDED, hook="10-a", succeeded=True),
+        dict(step, kind="step_ended", succeeded=False, forbids_approval=True, ends_plan=True),
+        {"kind": "approving", "event_ids": ["E-1"]},
+        {"kind": "approved", "event_ids": ["E-1"]},
+    )
+    (one,) = apply(before, {"kind": "boot", "boot_id": "boot-1"}, seen(kind="changed")).tracked
+    assert one == Tracked(one.first, one.event, 900.0, 1.0, drain=Progress(BEGUN))
+
+
 def test_given_an_event_that_has_started_when_it_is_listed_as_scheduled_again_then_it_has_started_anyway() -> None:
     state = apply(NAMED, seen(), seen(status="Started", kind="changed"), seen(kind="changed"))
     assert state.tracked[0].started

@@ -21,7 +21,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.tests.ports import addresses_of, silent_address
 from edge_helpers import AGENT, PATIENCE, Clock, Receiver, wait_until
 from foghorn_agent.http.bodies import FIELDS, fields_of, fill, problems_with
-from foghorn_agent.http.delivery import deliver, read_secret, require_secrecy, split_url
+from foghorn_agent.http.delivery import _headers, deliver, read_secret, require_secrecy, split_url
 from foghorn_agent.http.webhooks import (
     PLAIN_JSON,
     Counts,
@@ -578,9 +578,12 @@ def test_given_something_else_when_taken_apart_then_it_is_refused_and_no_passwor
     ],
 )
 def test_given_a_url_when_asked_then_the_host_is_as_http_wants_it(url: str, host: str) -> None:
-    from foghorn_agent.http.delivery import _headers
-
     assert _headers(Request(url, "{}"), split_url(url))["Host"] == host
+
+
+def test_given_a_header_in_another_case_when_it_replaces_one_of_ours_then_that_is_not_sent_besides() -> None:
+    request = Request("http://x", "{}", headers=[["user-agent", "ours"]])
+    assert "User-Agent" not in _headers(request, split_url(request.url))
 
 
 @pytest.mark.parametrize("mode", [0o604, 0o640, 0o602])
