@@ -499,6 +499,14 @@ def test_given_header_fields_when_asked_then_the_route_knows_them_and_who_asks(l
     assert b"\r\nFoghorn-Signature: signed\r\n" in answer
 
 
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"])
+def test_given_a_proxy_on_this_machine_when_a_client_asks_through_it_then_it_is_not_the_machine(
+    loop: Loop, header: str
+) -> None:
+    answer = loop.ask(("GET /asked HTTP/1.1\r\n%s: 10.0.0.9\r\n\r\n" % header).encode("ascii"))
+    assert b"is_local=False" in answer
+
+
 def test_given_a_client_that_is_not_admitted_when_it_connects_then_it_is_disconnected_and_takes_no_place(
     make_loop: MakeLoop,
 ) -> None:

@@ -43,10 +43,10 @@ def spoilt(path: Path) -> Tuple[ConfigFile, ConfigError]:
     return file, caught.value
 
 
-def ask(address: Tuple[str, int], path: str) -> Tuple[int, str]:
-    url = "http://%s:%d%s" % (address[0], address[1], path)
+def ask(address: Tuple[str, int], path: str, **headers: str) -> Tuple[int, str]:
+    request = urllib.request.Request("http://%s:%d%s" % (address[0], address[1], path), headers=headers)
     try:
-        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, answer.read().decode("utf-8")
     except urllib.error.HTTPError as error:
         with error:
@@ -80,6 +80,7 @@ def test_given_a_broken_configuration_when_probed_then_the_machine_is_as_it_was_
 
     def look() -> None:
         answers.extend(ask(held.getsockname(), path) for path in paths)
+        answers.append(ask(held.getsockname(), "/healthz", Via="a proxy"))
 
     with meanwhile(look):
         found = wait_for_config(
@@ -90,7 +91,8 @@ def test_given_a_broken_configuration_when_probed_then_the_machine_is_as_it_was_
     assert answers[1] == (503, "nothing is handled\nconfiguration: %s\n" % error)
     assert 'foghorn_problems{with="configuration"} 1.0\n' in answers[2][1]
     assert "foghorn_in_rotation %r\n" % float(not is_out) in answers[2][1]
-    assert [status for status, _text in answers[3:]] == [404, 404]
+    assert [status for status, _text in answers[3:5]] == [404, 404]
+    assert answers[5] == (503, "nothing is handled\n")
     assert [message for _priority, message in said] == [
         "no event is handled until the configuration is corrected: %s" % error
     ]

@@ -23,8 +23,6 @@ _HEALTH = "/healthz"
 _STATUS = "/status"
 _METRICS = "/metrics"
 _SIGNATURE = SIGNATURE_HEADER.lower()
-# A request that comes through a proxy on this machine is not from this machine.
-_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _REFUSED = (
     b"Only this machine and the members of its quorum may ask for this, and for /metrics the networks of metrics_from."
     b"\nEverybody else may ask for /readyz and /healthz.\n"
@@ -60,19 +58,18 @@ class Access:
 
     def respond(self, asked: Asked) -> Optional[Response]:
         """Answer a request, or refuse it; None: there is no such path."""
-        is_own = asked.is_local and not any(name in asked.headers for name in _OF_PROXIES)
         if asked.path == _STATUS and _SIGNATURE in asked.headers:
             return self._respond_to_member(asked)
         if (
             asked.path in (_STATUS, _METRICS)
-            and not is_own
+            and not asked.is_local
             and not (asked.path == _METRICS and _is_among(_address(asked.host), self._config().metrics_from))
         ):
             return Response(403, "text/plain; charset=utf-8", _REFUSED)
         answer = self._respond(asked.path)
         if answer is None:
             return None
-        if asked.path == _HEALTH and not is_own:
+        if asked.path == _HEALTH and not asked.is_local:
             # The whole text names files, addresses and settings: the first line is enough.
             return Response(answer[0], answer[1], answer[2].partition(b"\n")[0] + b"\n")
         return Response(*answer)

@@ -45,6 +45,9 @@ _REASONS = {
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/([0-9])\.[0-9]\Z")
 _ABSOLUTE_FORM = re.compile(r"https?://[^/?]*", re.IGNORECASE)
 
+# What comes through a proxy on this machine is not from this machine.
+_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+
 Address = Tuple[str, int]
 
 
@@ -340,9 +343,8 @@ class Endpoint:
         if not path.startswith("/"):
             return _error(400, "This is not a path")
         try:
-            response = self._respond(
-                Asked(path, connection.host, _is_local(connection.sock, connection.host), _headers_of(request))
-            )
+            headers = _headers_of(request)
+            response = self._respond(Asked(path, connection.host, _is_local(connection, headers), headers))
         except Exception as error:  # noqa: BLE001 - a mistake in a route must not end the loop; who asks sees it
             return _error(500, "The agent could not answer: %s" % type(error).__name__)
         if response is None:
@@ -397,9 +399,12 @@ def _packed(host: str) -> bytes:
     return socket.inet_pton(socket.AF_INET6 if ":" in host else socket.AF_INET, host)
 
 
-def _is_local(sock: socket.socket, host: str) -> bool:
+def _is_local(connection: _Connection, headers: Mapping[str, str]) -> bool:
+    if any(name in headers for name in _OF_PROXIES):
+        return False
+    host = connection.host
     # Nobody else can send from an address of this machine: the kernel drops such packets.
-    return not host or host == "::1" or host.startswith("127.") or host == sock.getsockname()[0]
+    return not host or host == "::1" or host.startswith("127.") or host == connection.sock.getsockname()[0]
 
 
 def _headers_of(request: bytes) -> Dict[str, str]:
