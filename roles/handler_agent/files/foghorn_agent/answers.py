@@ -109,8 +109,6 @@ class Answers:
 
     def _current_health(self) -> Health:
         """The agent's health, with the doubts that depend on the state."""
-        if not self._recorder.state.tracked:
-            return self._recorder.health
         old = self._members.old_words()
         doubts = ["the last answer of %s is too old" % ", ".join(old) if old else None, self._leaving.problem]
         return self._recorder.health._replace(

@@ -243,15 +243,6 @@ def test_given_input_of_any_size_when_read_then_all_of_it_arrives(start: Starter
     assert outcome_of(start(["wc", "-c"], stdin=b"x" * size)).output.strip() == str(size)
 
 
-def test_given_more_input_than_we_may_put_in_a_pipe_when_read_then_it_arrives_bit_by_bit(
-    start: Starter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The kernel refuses a command that it does not know.
-    monkeypatch.setattr(process, "_SET_PIPE_SIZE", -1)
-    size = 300000
-    assert outcome_of(start(["wc", "-c"], stdin=b"x" * size)).output.strip() == str(size)
-
-
 def test_given_a_command_that_echoes_its_input_when_both_are_large_then_nothing_blocks(start: Starter) -> None:
     outcome = outcome_of(start(["cat"], stdin=b"y" * 2**21))
     assert outcome.succeeded

@@ -8,7 +8,11 @@ Runs on Python 3.6 and later.
 from typing import Any
 
 import pytest
+from foghorn_agent.act.still_down import works_of
 from foghorn_agent.decide.decisions import Work
+from foghorn_agent.decide.policy import Plan, Step
+from foghorn_agent.decide.state import Failure, Tracked
+from foghorn_core.scheduled_events.event import Event
 from rehearsal import UNIT_POLICY, Life, Rehearsal
 
 WITHHELD = dict(UNIT_POLICY, check=[{"command": ["/bin/alerts.exe"], "name": "alerts"}])
@@ -37,6 +41,13 @@ def test_given_a_unit_that_runs_again_when_its_event_may_be_approved_then_it_is_
     rehearsal.run()
     # It ran before the event.
     assert rehearsal.unit_is_active
+
+
+def test_given_a_stop_that_failed_when_its_event_may_be_approved_then_the_plan_and_not_the_unit_decides() -> None:
+    event = Event("E-1", "Reboot", "Scheduled", ("web_0",))
+    failed, stopped = (Step("command", name, 1.0, stops=name + ".service") for name in ("a", "b"))
+    one = Tracked(event, event, failures=(Failure("drain", "a", "exit status 1"),))
+    assert [work.step for work in works_of(one, Plan("it", (failed,), (stopped,)))] == [stopped]
 
 
 def test_given_a_unit_that_always_runs_again_then_its_event_is_not_approved_until_it_is_down(

@@ -110,7 +110,7 @@ class Child:
 
     def end(self, reason: str, grace_seconds: Optional[float] = None) -> None:
         """Tell it to end now, and kill it after the grace. The first reason given stands."""
-        if self.poll() is None and self._own_outcome is None:
+        if self.poll() is None:
             self._cut(reason, self._grace if grace_seconds is None else grace_seconds)
 
     def _advance(self) -> Optional[StepOutcome]:

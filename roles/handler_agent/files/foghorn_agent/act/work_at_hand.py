@@ -274,7 +274,7 @@ class WorkAtHand:
             if self._recorded is not None and not self._recorded.is_same_as(work):
                 self._recorded = None
             if self._running is not None:
-                if self._running.work.is_same_as(work) and not self._is_taken_over:
+                if self._running.work.is_same_as(work):
                     self._tighten(now)
                     return
                 self._take_over(self._running, work)

@@ -308,10 +308,9 @@ def _failure_as_text(
 
 
 def _as_start(event: Mapping[str, Any]) -> str:
-    seconds = event["seconds_until_start"]
-    if seconds is None or event["not_before"] is None:
+    if event["not_before"] is None:
         return "-"
-    minutes, seconds = divmod(int(seconds), 60)
+    minutes, seconds = divmod(int(event["seconds_until_start"]), 60)
     hours, minutes = divmod(minutes, 60)
     left = "%d:%02d:%02d" % (hours, minutes, seconds) if hours else "%d:%02d" % (minutes, seconds)
     return "%s, in %s" % (event["not_before"], left)

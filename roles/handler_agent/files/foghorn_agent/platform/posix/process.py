@@ -3,7 +3,6 @@
 """A command with its descendants: a session and process group of its own, and pipes on which nothing waits."""
 
 import contextlib
-import fcntl
 import os
 import signal
 import stat
@@ -23,8 +22,6 @@ _ENVIRONMENT = {
 _UMASK = 0o022
 _OOM_SCORE = "/proc/self/oom_score_adj"
 _CHUNK = 64 * 1024  # bytes: what a pipe holds
-_SET_PIPE_SIZE = 1031  # fcntl.F_SETPIPE_SZ, which has a name from Python 3.10 on
-_LARGEST_PIPE = 1024 * 1024  # bytes
 # Python ignores these for itself, and subprocess sees to them.
 _RESTORED_BY_POPEN = (signal.SIGPIPE, signal.SIGXFSZ)
 
@@ -44,10 +41,6 @@ class Process:
         self._input = memoryview(stdin)
         self._stdin = _without_blocking(self._process.stdin)
         self._stdout = _without_blocking(self._process.stdout)
-        if len(stdin) > _CHUNK:
-            # Write all of it into the pipe at once if the system allows it. Otherwise `poll` writes it piece by
-            # piece.
-            _enlarge(self._stdin, len(stdin))
         self._give_input()
 
     def fileno(self) -> int:
@@ -214,12 +207,6 @@ def _set_oom_score(score: str) -> Optional[str]:
 def _without_blocking(pipe: Any) -> Any:
     os.set_blocking(pipe.fileno(), False)
     return pipe
-
-
-def _enlarge(pipe: Any, size: int) -> None:
-    # Otherwise the limit is higher than this user may set.
-    with contextlib.suppress(OSError):
-        fcntl.fcntl(pipe.fileno(), _SET_PIPE_SIZE, min(size, _LARGEST_PIPE))
 
 
 def _signal_name(number: int) -> str:
