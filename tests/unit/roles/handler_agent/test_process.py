@@ -336,10 +336,10 @@ def test_given_webhooks_when_they_went_one_way_or_another_then_it_is_counted_and
     one, said = service()
     request = Request("http://127.0.0.1:9/?sig=hidden", "{}")
     reports = [
-        Report(request, True, True, 1, "200 OK"),
-        Report(request, False, False, 1, "503 Busy"),
-        Report(request, False, True, 2, "404 Not Found"),
-        Report(request, True, True, 1, "201 Created", "AWX dropped limit"),
+        Report(request, True, True, "200 OK"),
+        Report(request, False, False, "503 Busy"),
+        Report(request, False, True, "404 Not Found"),
+        Report(request, True, True, "201 Created", "AWX dropped limit"),
     ]
     for report in reports:
         one._note_webhook(report)

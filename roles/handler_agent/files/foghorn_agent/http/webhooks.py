@@ -71,21 +71,9 @@ class Report(NamedTuple):
     delivered: bool
     is_final: bool
     """False: it will be tried again."""
-    attempts: int
     detail: str
     warning: Optional[str] = None
     """A warning: the request was delivered, and the receiver ignored a part of it."""
-
-
-class Counts(NamedTuple):
-    """Counts of all requests so far."""
-
-    delivered: int = 0
-    retried: int = 0
-    failed: int = 0
-    """Given up."""
-    dropped: int = 0
-    """Pushed out of the queue by newer ones."""
 
 
 def cloud_event(
@@ -138,7 +126,6 @@ class WebhookQueue:
         capacity: int = 100,
         patience_seconds: float = 3600.0,
     ) -> None:
-        self.counts = Counts()
         self._command = command
         self._clock = clock
         self._jitter = jitter
@@ -157,7 +144,7 @@ class WebhookQueue:
 
     def add(self, request: Request) -> None:
         """Have a request sent, once those before it have been."""
-        self._waiting.append(_Waiting(request, self._clock(), 0))
+        self._waiting.append(_Waiting(request, self._clock()))
         self._drop_oldest()
 
     def fileno(self) -> int:
@@ -193,7 +180,7 @@ class WebhookQueue:
             failing = self._failing.get(waiting.request.url)
             if failing is None or now >= failing.until:
                 self._waiting.remove(waiting)
-                self._current = waiting._replace(attempts=waiting.attempts + 1)
+                self._current = waiting
                 timeout = waiting.request.timeout
                 self._child = Child(
                     self._command,
@@ -214,20 +201,17 @@ class WebhookQueue:
         detail = delivery.detail
         if delivery.delivered:
             self._failing.pop(url, None)
-            self._count(delivered=1)
             self._report(waiting, detail, delivered=True, warning=delivery.warning)
             return
         now = self._clock()
         if delivery.may_retry and not self._is_closed:
             failing = self._failing[url] = self._next_failure(url, delivery, now)
             if failing.until - waiting.added < self._patience:
-                self._count(retried=1)
                 self._report(waiting, detail, is_final=False)
                 self._waiting.appendleft(waiting)
                 self._drop_oldest()
                 return
             detail += "; given up after %d s" % (now - waiting.added)
-        self._count(failed=1)
         self._report(waiting, detail)
 
     def _next_failure(self, url: str, delivery: Delivery, now: float) -> "_Failing":
@@ -237,11 +221,7 @@ class WebhookQueue:
 
     def _drop_oldest(self) -> None:
         if len(self._waiting) > self._capacity:
-            self._count(dropped=1)
             self._report(self._waiting.popleft(), "dropped: %d newer ones are waiting" % self._capacity)
-
-    def _count(self, **more: int) -> None:
-        self.counts = self.counts._replace(**{name: getattr(self.counts, name) + one for name, one in more.items()})
 
     def _report(
         self,
@@ -251,13 +231,12 @@ class WebhookQueue:
         is_final: bool = True,
         warning: Optional[str] = None,
     ) -> None:
-        self._reports.append(Report(waiting.request, delivered, is_final, waiting.attempts, detail, warning))
+        self._reports.append(Report(waiting.request, delivered, is_final, detail, warning))
 
 
 class _Waiting(NamedTuple):
     request: Request
     added: float
-    attempts: int
 
 
 class _Failing(NamedTuple):
