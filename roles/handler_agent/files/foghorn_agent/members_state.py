@@ -95,7 +95,6 @@ class MembersState:
             if isinstance(result, BaseException):
                 self._recorder.log(levels.ERROR, "the other members could not be asked: %s" % result)
                 continue
-            self._keep()
             said: Dict[NameKey, Rotation] = {}
             for name, status in result.items():
                 if isinstance(status, dict):
