@@ -239,6 +239,8 @@ def test_given_a_unit_that_ran_when_it_is_found_at_rest_later_then_it_ran_anyway
     assert state.found == (("web.service", True),)
     state = apply(NAMED, seen(), dict(found, runs=False), dict(found, runs=True))
     assert state.found == (("web.service", True),)
+    # The next time, it may have been stopped on purpose.
+    assert apply(state, {"kind": "stage", "stage": "restore", "state": SUCCEEDED, "back_from": []}).found == ()
 
 
 def test_given_all_that_was_done_when_the_machine_boots_for_another_reason_then_it_is_only_out() -> None:

@@ -5,11 +5,13 @@
 Runs on Python 3.6 and later.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from foghorn_agent.act.still_down import works_of
+from foghorn_agent.act.still_down import StillDown, works_of
 from foghorn_agent.decide.decisions import Work
+from foghorn_agent.decide.outcome import StepOutcome
 from foghorn_agent.decide.policy import Plan, Step
 from foghorn_agent.decide.state import Failure, Tracked
 from foghorn_core.scheduled_events.event import Event
@@ -76,3 +78,29 @@ def test_given_a_unit_that_always_runs_again_then_its_event_is_not_approved_unti
     rehearsal.run_until(160.0)
 
     assert len(rehearsal.approvals) == 1
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_given_two_units_when_one_runs_again_and_again_then_the_other_does_not_clear_their_event(name: str) -> None:
+    event = Event("E-1", "Reboot", "Scheduled", ("web_0",))
+    one = Tracked(event, event)
+    plan = Plan("it", tuple(Step("command", each, 1.0, stops=each + ".service") for each in ("a", "b")))
+    active = {name}
+
+    def look(work: Work) -> Any:
+        said = "active" if work.step.name in active else "inactive"
+        return SimpleNamespace(work=work, poll=lambda: StepOutcome(True, "", said, 0.0))
+
+    def is_cleared(now: float) -> bool:
+        for _turn in range(9):
+            looks.turn([(one, plan)], now)
+            if looks.is_clear(one, plan, now):
+                return True
+        return False
+
+    recorder: Any = SimpleNamespace(log=lambda *_what, **_fields: None)
+    looks = StillDown(recorder, look)
+    assert not is_cleared(1.0)
+    assert "%s.service runs again, although it was stopped twice" % name in str(looks.problem_with("E-1"))
+    active.clear()
+    assert is_cleared(9.0)
