@@ -41,9 +41,7 @@ class Rotation(NamedTuple):
 
     is_in: bool
     seconds: float = NO_END
-    """For how long it has been in rotation. An older version does not report this, and may have been in rotation for
-    ever.
-    """
+    """For how long it has been in rotation, as far as it says."""
     wants_out: bool = False
     by: float = NO_END
     """When it has to be done with the work before its event, in seconds since the epoch."""
