@@ -244,8 +244,7 @@ class Agent:
             return
         text = "the wall clock was set %s by %.0f s" % ("forward" if step > 0 else "back", abs(step))
         concerned = bool(self.state.tracked or self.state.hold)
-        if self.state.hold is not None:
-            self._recorder.commit({"kind": "clock", "by": step})
+        self._recorder.commit({"kind": "clock", "by": step})
         self._work.think_again()
         self._deadlines.forget()
         if self._announcements.document is not None:

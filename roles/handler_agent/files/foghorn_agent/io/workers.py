@@ -23,7 +23,6 @@ class Worker:
         self._given = threading.Semaphore(0)
         self._job: Any = None
         self._result: Any = None
-        self._is_done = False
         self._is_closed = False
         self.is_busy = False
         """Whether a job is under way, or its result not yet collected."""
@@ -54,17 +53,13 @@ class Worker:
 
         After that the worker can be given the next job.
         """
-        # Asked at every turn of the loop: the system is asked only when there is something to take.
-        if not self._is_done:
-            return []
         try:
             self._reader.recv(1)
         except BlockingIOError:
-            # It is about to wake us.
             return []
         results = [self._result]
         self._result = self._job = None
-        self._is_done = self.is_busy = False
+        self.is_busy = False
         return results
 
     def close(self) -> None:
@@ -84,7 +79,6 @@ class Worker:
                 self._result = self._function(self._job)
             except Exception as error:  # noqa: BLE001 - the error is the result, for the loop to judge
                 self._result = error
-            self._is_done = True
             try:
                 self._writer.send(b"\0")
             except OSError:
