@@ -282,6 +282,10 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
             "policies[0].drain[0].command: expected " + COMMAND_LINE + ", got a text",
         ),
         (
+            step(command=["/bin/x", 5]),
+            "policies[0].drain[0].command: expected " + COMMAND_LINE + ", got a list",
+        ),
+        (
             step(command=["sh"]),
             "policies[0].drain[0].command: expected " + COMMAND_LINE + ", got a list",
         ),

@@ -197,7 +197,7 @@ def test_given_a_hold_when_an_event_is_ready_then_it_is_approved_only_after_the_
     assert rehearsal.steps("shutdown") == ["stop"]
     (event,) = rehearsal.status()["events"]
     assert (event["ready"], event["willing"], event["withheld"]) == (True, False, "held by hand until it is released")
-    rehearsal.ask("release")
+    assert rehearsal.ask("release") == "approvals are no longer withheld by hand"
     rehearsal.run_until(104.0)
     assert len(rehearsal.approvals) == 1
 

@@ -202,6 +202,16 @@ def dry(tmp_path: Path, step: Step, said: Said, clock: Any = time.monotonic, sta
     return Running(work_of(step, stage=stage), "web_0", around)
 
 
+def test_given_a_check_that_is_hooks_when_they_succeed_then_nobody_takes_them_for_preparation(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    hook(tmp_path, "10-x", "exit 0\n")
+    (tmp_path / "drain").rename(tmp_path / "check")
+    noted: List[str] = []
+    around = StepContext(str(tmp_path), time.monotonic, note_hook=lambda _work, name: noted.append(name))
+    assert outcome_of(Running(work_of(Step(HOOKS, "hooks", 60.0), stage="check"), "web_0", around)).succeeded
+    assert noted == []
+
+
 def test_given_a_dry_run_when_steps_are_started_then_each_says_what_it_would_do_and_nothing_is_run(
     said: Said, tmp_path: Path
 ) -> None:

@@ -259,6 +259,12 @@ def test_given_all_that_was_done_when_the_machine_boots_for_another_reason_then_
     assert one == Tracked(one.first, one.event, 900.0, 1.0, drain=Progress(BEGUN))
 
 
+def test_given_a_former_name_when_an_event_has_it_then_it_hits_this_machine_only_if_it_is_known_already() -> None:
+    renamed = apply(NAMED, seen(), {"kind": "identity", "vm_id": "id", "vm_name": "another"})
+    known, new = (Event(event_id, "Reboot", "Scheduled", (VM_NAME,)) for event_id in ("E-1", "E-2"))
+    assert (renamed.hits_me(known), renamed.hits_me(new)) == (True, False)
+
+
 def test_given_an_event_that_has_started_when_it_is_listed_as_scheduled_again_then_it_has_started_anyway() -> None:
     state = apply(NAMED, seen(), seen(status="Started", kind="changed"), seen(kind="changed"))
     assert state.tracked[0].started
