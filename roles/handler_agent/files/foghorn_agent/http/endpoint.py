@@ -211,9 +211,6 @@ class Endpoint:
             self._drop(one)
         for sock in self._spare:
             sock.close()
-        self._spare = []
-        self._missing = {}
-        self._paused_until = None
         if self._path is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
