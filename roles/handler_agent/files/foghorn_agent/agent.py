@@ -264,8 +264,7 @@ class Agent:
         is_by_hand = self._announcements.is_known_vm and tracked and all(one.is_manual for one in tracked)
         if document is not None or is_by_hand:
             early = self._deadlines.too_early(self._approvals.withheld, now)
-            is_in = not self.state.is_out and document is not None
-            self._work.decide(now, early | self._leaving.turn(now, is_in, early, heard))
+            self._work.decide(now, early | self._leaving.turn(now, early, heard))
         if document is not None:
             self._approvals.ask(now)
             self._members.ask(now, all_members=self._leaving.is_wanted)

@@ -45,17 +45,16 @@ class Leaving:
         """What was begun although too few were left."""
         return "; ".join(sorted(set(self._overrun.values()))) or None
 
-    def turn(self, now: float, is_in: bool, early: AbstractSet[str], heard: Optional[Round]) -> FrozenSet[str]:
+    def turn(self, now: float, early: AbstractSet[str], heard: Optional[Round]) -> FrozenSet[str]:
         """Find the events whose drain has to wait now.
 
-        :param is_in: whether this machine is in rotation, as far as events go
         :param early: ids of the events that do not want it out yet
         :param heard: what the others have just said of themselves
         """
         keep, state = self._recorder.config.keep_in_service, self._recorder.state
         tracked = {one.event_id for one in state.tracked}
         self._overrun = {key: why for key, why in self._overrun.items() if key in tracked}
-        wanting = [] if keep is None or not is_in else self._wanting(early)
+        wanting = [] if keep is None or state.is_out else self._wanting(early)
         if not wanting:
             self._end()
             return frozenset()
