@@ -387,6 +387,17 @@ def test_given_nothing_that_goes_by_the_clock_when_it_is_corrected_then_that_is_
     assert "clock" not in rehearsal.answer("/healthz")[1]
 
 
+def test_given_a_hold_when_the_clock_is_corrected_then_that_is_a_problem_until_it_is_released() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(5.0)
+    rehearsal.ask("hold")
+    rehearsal.wall_step = 60.0
+    rehearsal.run_until(10.0)
+    assert "clock: the wall clock was set forward by 60 s" in rehearsal.answer("/healthz")[1]
+    rehearsal.ask("release")
+    assert "clock" not in rehearsal.answer("/healthz")[1]
+
+
 def test_given_clocks_that_part_slowly_when_checked_then_only_a_whole_second_is_a_step() -> None:
     now = {"wall": 100.0, "monotonic": 5.0}
     steps = Steps(Clocks(lambda: now["monotonic"], lambda: now["wall"]))
