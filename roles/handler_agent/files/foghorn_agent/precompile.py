@@ -10,7 +10,6 @@ of Python alone. So a child compiles them at each start, hands over the result, 
 import marshal
 import os
 import sys
-import zipimport
 from typing import Any, Dict, Optional, Tuple
 
 _PACKAGE = "__init__"
@@ -97,26 +96,20 @@ class _Compiled:
         found = self._index.get(name)
         if found is None:
             return None
-        origin, is_package = found[:2]
+        origin, is_package, begins, ends = found
+        loader: Any = _Loader(self._codes[begins:ends])
         # importlib.machinery would be another module in memory, for this one name.
-        directory = os.path.dirname(origin)
-        where = os.path.dirname(directory) if is_package else directory
-        loader: Any = _Loader(where, self._codes[found[2] : found[3]])
         spec = type(sys.__spec__)(name, loader, origin=origin)
         spec.has_location = True
         if is_package:
-            spec.submodule_search_locations = [directory]
+            spec.submodule_search_locations = [os.path.dirname(origin)]
         return spec
 
 
 class _Loader:
-    """Loads one module that was compiled.
+    """Loads one module that was compiled."""
 
-    :param where: the directory in the archive that it lies in
-    """
-
-    def __init__(self, where: str, code: memoryview) -> None:
-        self._where = where
+    def __init__(self, code: memoryview) -> None:
         self._code: Optional[memoryview] = code
 
     def create_module(self, _spec: Any) -> None:
@@ -126,7 +119,3 @@ class _Loader:
         if self._code is not None:
             code, self._code = self._code, None
             exec(marshal.loads(code), module.__dict__)
-
-    def get_source(self, name: str) -> Optional[str]:
-        """For whoever shows a traceback."""
-        return zipimport.zipimporter(self._where).get_source(name)
