@@ -229,7 +229,6 @@ class Agent:
         """Go on with another configuration, from the next turn on. What is running and still wanted goes on."""
         self._recorder.config = config
         self._note_policies()
-        self._work.think_again()
         # When each event's work has to be done, and begins, is found anew: both depend on its plan.
         self._deadlines.forget()
         if self._announcements.document is not None:
@@ -245,7 +244,6 @@ class Agent:
         text = "the wall clock was set %s by %.0f s" % ("forward" if step > 0 else "back", abs(step))
         concerned = bool(self.state.tracked or self.state.hold)
         self._recorder.commit({"kind": "clock", "by": step})
-        self._work.think_again()
         self._deadlines.forget()
         if self._announcements.document is not None:
             self._deadlines.find(now)

@@ -22,7 +22,7 @@ from ..decide.decisions import (
 )
 from ..decide.outcome import StepOutcome
 from ..decide.policy import RESTORE, STOP
-from ..decide.state import Record, State, Tracked
+from ..decide.state import Record, Tracked
 from ..decide.undo import Undo, undo_as_json
 from ..http.status import Failing, failures
 from ..io import log as levels
@@ -79,10 +79,6 @@ class WorkAtHand:
         self._running_until: Optional[float] = None
         self._recorded: Optional[Work] = None
         """The step that begins when its record is written."""
-        self._settled: Optional[State] = None
-        """The last state in which there was nothing left to do,"""
-        self._settled_waiting: FrozenSet[str] = frozenset()
-        """and the events that were too early at that time."""
         self._is_taken_over = False
         """Whether the running step was told to end, to run again later or never."""
         self._retry: Optional[Retry] = None
@@ -110,10 +106,6 @@ class WorkAtHand:
         if self._retry is not None and now < self._retry.again_at:
             return self._retry.again_at - now
         return None
-
-    def think_again(self) -> None:
-        """Decide again although the state is unchanged: the rules for the decision have changed."""
-        self._settled = None
 
     def note_hook(self, work: Work, hook: str) -> None:
         """Note that one of a step's hooks has succeeded, before the next begins: it is not run again with the step."""
@@ -256,21 +248,17 @@ class WorkAtHand:
 
         :param waiting: ids of events for which it is too early to begin
         """
-        if self._recorder.state is self._settled and waiting == self._settled_waiting:
-            return
         rules = self._recorder.rules
         while True:
             self._recorder.commit(*transitions(self._recorder.state, rules, waiting))
             work = next_work(self._recorder.state, rules, self._deadlines.all_left(now), waiting)
-            is_waiting = False
             if work is not None and self._retry is not None and self._retry.work.is_same_as(work):
                 is_running = self._running is not None and self._running.work.is_same_as(work)
                 if work.stage != RESTORE and now >= self._retry.tries_end and not is_running:
                     # Another event had its turn in the meantime.
                     self._give_up(self._retry)
                     continue
-                is_waiting = now < self._retry.again_at
-                work = None if is_waiting else self._within_its_time(work, self._retry, now)
+                work = None if now < self._retry.again_at else self._within_its_time(work, self._retry, now)
             if self._recorded is not None and not self._recorded.is_same_as(work):
                 self._recorded = None
             if self._running is not None:
@@ -282,8 +270,6 @@ class WorkAtHand:
                     return
                 self._let_go()
             if work is None:
-                # Nothing is decided until something new is known. A restore may only be waiting.
-                self._settled, self._settled_waiting = None if is_waiting else self._recorder.state, waiting
                 return
             self._record(work)
             if not self._recorder.may_act:
