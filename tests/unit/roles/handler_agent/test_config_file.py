@@ -52,19 +52,12 @@ def test_given_a_good_file_when_it_is_broken_at_the_next_start_then_what_was_goo
     assert file.load_last_good() == Config(margin=7.0, rules=file.load_last_good().rules)  # type: ignore[union-attr]
 
 
-def test_given_a_file_that_changes_when_it_is_good_then_the_newest_is_kept_and_no_more_is_written_than_needed(
-    path: Path,
-) -> None:
+def test_given_a_file_that_changes_when_it_is_good_then_the_newest_is_kept(path: Path) -> None:
     file = ConfigFile(str(path), kept_in(path))
-    copy = path.parent / "kept" / COPY
-    write(path, {"margin": 7})
-    load(file)
-    first = copy.stat().st_ino
-    load(file)
-    assert copy.stat().st_ino == first
-    write(path, {"margin": 8})
-    load(file)
-    assert json.loads(copy.read_text()) == {"margin": 8}
+    for margin in (7, 8):
+        write(path, {"margin": margin})
+        load(file)
+    assert json.loads((path.parent / "kept" / COPY).read_text()) == {"margin": 8}
 
 
 def test_given_no_file_and_none_before_when_loaded_then_the_defaults_are_used(path: Path) -> None:

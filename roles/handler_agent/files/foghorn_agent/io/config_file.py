@@ -23,9 +23,7 @@ class ConfigFile:
         self.path = path
         self._copy = None if keep_in is None else os.path.join(keep_in, _LAST_GOOD_NAME)
         self._good: Optional[bytes] = None
-        """What the last `load` found good,"""
-        self._kept: Optional[bytes] = None
-        """and what the copy says of it."""
+        """What the last `load` found good."""
         self._is_lost_if_missing = self._copy is not None and os.path.lexists(self._copy)
         self._seen: Optional[Tuple[int, ...]] = None
         self.modified: Optional[float] = None
@@ -54,13 +52,11 @@ class ConfigFile:
 
     def keep(self) -> None:
         """Keep what was good last for another time. Waits for the disk."""
-        content = self._good
-        if self._copy is None or content is None or content == self._kept:
+        if self._copy is None or self._good is None:
             return
         # It is of use one day, perhaps; nothing depends on it. As the configuration, it may hold secrets.
         with contextlib.suppress(OSError):
-            files.write_private(self._copy, content.decode("utf-8"))
-            self._kept = content
+            files.write_private(self._copy, self._good.decode("utf-8"))
 
     @property
     def has_changed(self) -> bool:
