@@ -212,7 +212,7 @@ class WorkAtHand:
         now = self._recorder.clocks.monotonic()
         is_last = not outcome.hooks_left or now >= ends
         stops = plan_of(self._recorder.rules, one).on_failure == STOP and not outcome.cut_off
-        if outcome.succeeded or is_last or stops or work.stage == RESTORE:
+        if is_last or stops or work.stage == RESTORE:
             self._conclude(one, work, outcome)
             return
         self._retry = Retry(work, outcome, now, 0.0, ends, ends, self._recorder.clocks.wall(), is_for_next_hook=True)
@@ -309,11 +309,10 @@ class WorkAtHand:
         self._recorded = None
         if not work.is_look:
             work = work._replace(hooks_done=self._recorder.state.progress(work.event.event_id, work.stage).hooks)
-        is_retried = self._retry is not None and self._retry.work.is_same_as(work)
-        if self._retry is None or not is_retried:
-            self._tries_end = self._recorder.clocks.monotonic() + work.seconds
-        else:
+        if self._retry is not None and self._retry.work.is_same_as(work):
             self._tries_end = self._retry.ends
+        else:
+            self._tries_end = self._recorder.clocks.monotonic() + work.seconds
         self._running = self._start_step(work, self._recorder.state.vm_name or "")
         self._running_until = self._deadlines.of(work.event.event_id)
         self._watch(self._running.fileno)
