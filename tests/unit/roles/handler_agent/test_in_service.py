@@ -9,9 +9,11 @@ from typing import Any, Dict, List, Optional
 
 import pytest
 from foghorn_agent.config import ConfigError, parse_config
-from foghorn_agent.decide.in_service import NO_END, Keep, Rotation, read_rotation, why_not_yet
+from foghorn_agent.decide.in_service import NO_END, Keep, Rotation, latest_begin, read_rotation, why_not_yet
+from foghorn_agent.decide.policy import Plan
+from foghorn_agent.decide.state import Tracked
 from foghorn_agent.http.status import as_table
-from foghorn_core.scheduled_events.event import NameKey, name_key
+from foghorn_core.scheduled_events.event import Event, NameKey, name_key
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rehearsal import POLICY, Life, Rehearsal, fleet_of, tick_all
@@ -101,6 +103,11 @@ def test_given_reasons_of_every_kind_when_it_has_to_stay_then_they_are_named_and
     )
     many = [name_key("vm_%d" % number) for number in range(9)]
     assert str(why_not_yet(Keep(3), 0.0, (KEYS[0], 2.0), many, {})).endswith("vm_4 (silent), 4 more")
+
+
+def test_given_an_eviction_when_its_steps_are_short_then_it_waits_for_nobody_all_the_same() -> None:
+    eviction = Event("E-1", "Preempt", "Scheduled", ("web_0",))
+    assert latest_begin(Tracked(eviction, eviction), Plan("it", drain=()), 100.0) == -NO_END
 
 
 def test_given_a_share_when_members_are_counted_then_part_of_one_counts_as_one() -> None:

@@ -129,7 +129,8 @@ def test_given_a_journal_that_is_removed_or_replaced_when_written_then_that_is_s
 def test_given_a_journal_that_others_can_change_when_opened_then_it_is_not_used(tmp_path: Path, name: str) -> None:
     directory = tmp_path / "state"
     directory.mkdir(mode=0o700)
-    opened(directory).close()
+    if name:
+        opened(directory).close()
     (directory / name).chmod(0o777)
     journal = Journal(str(directory))
     with pytest.raises(JournalError, match=r"cannot be used: .*others than root can write"):
