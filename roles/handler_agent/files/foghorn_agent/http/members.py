@@ -4,9 +4,8 @@
 
 import socket
 import threading
-import time
 from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Any, Deque, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from foghorn_core.scheduled_events.client import split_url
 from foghorn_core.scheduled_events.deadline import Deadline
@@ -57,7 +56,7 @@ class Question(NamedTuple):
     headers: Mapping[str, str]
 
 
-def ask_agent(url: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> Dict[str, Any]:
+def ask_agent(url: str, timeout: float) -> Dict[str, Any]:
     """Read the status of this machine's own agent, which needs no signature.
 
     :param url: `http://HOST[:PORT][/PATH]`
@@ -66,7 +65,7 @@ def ask_agent(url: str, timeout: float, clock: Callable[[], float] = time.monoto
     :raises MemberError: if it did not answer with a status in time
     :raises ValueError: if the URL has another form
     """
-    return _status_of(url, _fetch(url, {}, timeout, clock))
+    return _status_of(url, _fetch(url, {}, timeout))
 
 
 class MembersSession:
@@ -152,9 +151,9 @@ class MembersSession:
                 return asked, dict(answers)
 
 
-def _fetch(url: str, headers: Mapping[str, str], timeout: float, clock: Callable[[], float] = time.monotonic) -> Answer:
+def _fetch(url: str, headers: Mapping[str, str], timeout: float) -> Answer:
     host, port, path = split_url(url)
-    deadline = Deadline(timeout, clock)
+    deadline = Deadline(timeout)
     connection = HttpConnection(host, port)
     try:
         connection.open(deadline.remaining())
