@@ -172,6 +172,7 @@ def test_given_a_secret_when_delivered_then_it_is_the_bearer_token_or_in_its_own
         (408, {}, b"", Delivery(False, True, "408 Request Timeout")),
         (429, {"Retry-After": "7"}, b"", Delivery(False, True, "429 Too Many Requests", 7.0)),
         (503, {"Retry-After": "soon"}, b"", Delivery(False, True, "503 Service Unavailable")),
+        (503, {"Retry-After": "²"}, b"", Delivery(False, True, "503 Service Unavailable")),
         (500, {}, b"\xff" * 1000, Delivery(False, True, "500 Internal Server Error: " + "\ufffd" * 173)),
         (
             302,

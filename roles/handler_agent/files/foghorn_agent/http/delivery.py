@@ -270,4 +270,4 @@ def _dropped_by_awx(answer: str) -> Optional[str]:
 
 
 def _seconds(text: str) -> Optional[float]:
-    return float(text) if text.isdigit() else None
+    return float(text) if text.isdecimal() else None
