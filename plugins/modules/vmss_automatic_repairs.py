@@ -17,6 +17,8 @@ description:
   - Suspend the repairs before a drain that may take that long, and resume them after it.
   - With O(record), repairs that are suspended for one machine are resumed only if no other machine has a record of the
     same scale set in the same directory. Repairs that somebody else has suspended stay suspended.
+  - The record of another machine does not count if it names a VM that Azure has deleted or is deleting. The module
+    removes it.
   - The module does not turn repairs on or off in the scale set's model. If they are off, it does nothing.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
@@ -34,6 +36,10 @@ options:
     description: Whether repairs run or are suspended. Required, unless O(as_recorded=true).
     type: str
     choices: [running, suspended]
+  vm_id:
+    description: The resource id of the machine's VM, or of its instance of a uniform scale set, for its O(record).
+      Without it, the record of a machine that was deleted keeps the repairs suspended until somebody removes the file.
+    type: str
 attributes:
   check_mode:
     support: full
@@ -46,6 +52,8 @@ attributes:
 notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/setOrchestrationServiceState/action) and
     C(Microsoft.Compute/virtualMachineScaleSets/instanceView/read), which the role Virtual Machine Contributor grants.
+  - With O(vm_id) also C(Microsoft.Compute/virtualMachines/read), or for a uniform scale set
+    C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read), which the same role grants.
 seealso:
   - module: foghorn.azure_events.vmss_instance_protection
   - module: foghorn.azure_events.vmss_terminate_notification_info
@@ -92,13 +100,14 @@ after:
   type: dict
   sample: {state: suspended}
 recorded:
-  description: The lines of the record. Empty without one.
+  description: The lines of the record, each the id of a scale set, and after a space O(vm_id). Empty without one.
   returned: if O(record) is given
   type: list
   elements: str
   sample:
     - >-
       /subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/shop/providers/microsoft.compute/virtualmachinescalesets/web
+      /subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/shop/providers/microsoft.compute/virtualmachines/web_3
 records:
   description: The files on this host that hold the record. Remove them once the machine is back, and copies before.
   returned: if O(record) is given
@@ -130,6 +139,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import repairs
 from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.ip_configurations import check_vm_id
 from ..module_utils.arm.options import read_name
 from ..module_utils.arm.records import Record, record_arguments
 from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments, warn
@@ -144,8 +154,10 @@ def main() -> None:
             "resource_group": {"type": "str"},
             "name": {"type": "str"},
             "state": {"type": "str", "choices": list(repairs.STATES)},
+            "vm_id": {"type": "str"},
         },
         mutually_exclusive=[("state", "as_recorded")],
+        required_by={"vm_id": ("record",)},
         required_if=[("as_recorded", False, ("resource_group", "name", "state"))],
         supports_check_mode=True,
     )
@@ -161,6 +173,9 @@ def prepare(module: AnsibleModule, record: Record) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options, is_dry = module.params, module.check_mode or record.only
     record.check()
+    vm_id = options["vm_id"] or ""
+    if vm_id:
+        check_vm_id("vm_id", vm_id)
     scale_set = None if record.back else (read_name(options, "resource_group"), read_name(options, "name"))
 
     def work(client: ArmClient) -> Optional[repairs.RepairsChange]:
@@ -168,7 +183,7 @@ def prepare(module: AnsibleModule, record: Record) -> Work:
             return repairs.set_state(client, *scale_set, options["state"], is_dry)
         if scale_set is None or options["state"] == repairs.RUNNING:
             return repairs.resume_recorded(client, record, is_dry, scale_set)
-        return repairs.suspend_recorded(client, *scale_set, record, is_dry)
+        return repairs.suspend_recorded(client, *scale_set, record, is_dry, vm_id)
 
     return work
 

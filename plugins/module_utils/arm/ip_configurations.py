@@ -38,12 +38,17 @@ INSTANCE_ID = re.compile(
 READ_INTERFACE = Permission("Microsoft.Network/networkInterfaces/read", "Reader")
 
 
+def is_vm_id(text: str) -> bool:
+    """Whether this is the id of a VM, or of an instance of a uniform scale set."""
+    return bool(VM_ID.match(text) or INSTANCE_ID.match(text))
+
+
 def check_vm_id(option: str, vm_id: str) -> None:
     """Refuse what is no id of a VM, or of an instance of a uniform scale set.
 
     :raises OptionError: if it is none
     """
-    if not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
+    if not is_vm_id(vm_id):
         raise OptionError(
             "%s: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
             "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % (option, vm_id)

@@ -153,21 +153,28 @@ class Record:
                     directory.rename(file, file + _ENDING_NOW)
         self.read()
 
-    def is_needed_by_others(self, line: str) -> bool:
-        """Whether the record of another machine has this line.
+    def of_others(self) -> dict[str, list[str]]:
+        """The lines of other machines' records, by file. Without records whose machine is being restored.
 
-        :raises OptionError: if that cannot be found out
+        :raises OptionError: if they cannot be read
         """
+        found = {}
         with self._opened() as directory:
-            if directory is None:
-                return False
-            for file, of, machine in names(directory, self._kind, self._ending):
+            for file, of, machine in names(directory, self._kind, self._ending) if directory else ():
                 # Some may be other users', who share the directory.
                 with contextlib.suppress(PermissionError, FileNotFoundError):
-                    theirs = directory.read(file, of_anybody=True).splitlines()
-                    if not self._owner.owns(of, machine) and line in theirs:
-                        return True
-        return False
+                    if directory and not self._owner.owns(of, machine):
+                        found[file] = directory.read(file, of_anybody=True).splitlines()
+        return found
+
+    def remove_of_other(self, file: str) -> None:
+        """Remove the record of a machine that will never return, unless it is another user's.
+
+        :raises OptionError: if that fails
+        """
+        with self._opened() as directory, contextlib.suppress(PermissionError, FileNotFoundError):
+            if directory:
+                directory.remove(file)
 
     def result(self) -> dict[str, Any]:
         """The part of the module's result."""

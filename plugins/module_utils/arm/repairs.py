@@ -13,14 +13,14 @@ Source: https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-mac
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .answers import Json
 from .client import POLL_INTERVAL, ArmClient, Permission, reporting
-from .errors import ArmError
-from .ip_configurations import GROUP
-from .permissions import READ_SCALE_SETS
+from .errors import ArmError, NotFound
+from .ip_configurations import GROUP, INSTANCE_ID, is_vm_id
+from .permissions import READ_INSTANCES, READ_MACHINES, READ_SCALE_SETS
 from .records import Record
 
 KIND = "virtualMachineScaleSets"
@@ -36,10 +36,11 @@ UNKNOWN = "unknown"
 """The set's model has them, and Azure does not show whether they are suspended: a flexible set has no instance view."""
 STATES = (RUNNING, SUSPENDED)
 RECORD = "suspended_repairs"
-"""The kind of the records: each line is the id of a scale set, in lower case."""
+"""The kind of the records: each line is the id of a scale set, in lower case, and after a space that of the VM, if it
+is known."""
 _ACTIONS = {RUNNING: "Resume", SUSPENDED: "Suspend"}
 
-_SET_ID = re.compile(GROUP + r"/microsoft\.compute/virtualmachinescalesets/[^/?#]+\Z", re.IGNORECASE)
+_SET_ID = re.compile(GROUP + r"/microsoft\.compute/virtualmachinescalesets/[^/?#\s]+\Z", re.IGNORECASE)
 
 READ_VIEW = Permission("Microsoft.Compute/virtualMachineScaleSets/instanceView/read", "Reader")
 SET_STATE = Permission(
@@ -70,24 +71,25 @@ def set_state(client: ArmClient, resource_group: str, name: str, state: str, dry
 
 
 def suspend_recorded(
-    client: ArmClient, resource_group: str, name: str, record: Record, dry_run: bool = False
+    client: ArmClient, resource_group: str, name: str, record: Record, dry_run: bool = False, vm_id: str = ""
 ) -> RepairsChange:
     """Suspend the automatic repairs of a scale set for a machine, and write down that it needs that.
 
     Repairs that are suspended for another machine stay so for this one as well; those that somebody else has suspended
     are somebody else's.
 
+    :param vm_id: the machine's VM; once Azure has deleted it, its record keeps no repairs suspended
     :raises OptionError: if that cannot be written, and nothing was changed then
     :raises Unfinished: as `set_state`
     :raises ArmError: as `set_state`
     """
-    line = client.compute_id(resource_group, KIND, name).lower()
+    set_id = client.compute_id(resource_group, KIND, name).lower()
 
     def keep(before: str) -> None:
-        # Of a flexible set nobody sees who has suspended them.
-        is_ours = before in (RUNNING, UNKNOWN) or (before == SUSPENDED and record.is_needed_by_others(line))
+        # Of a flexible set nobody sees who has suspended them. A machine that is gone has suspended them all the same.
+        is_ours = before in (RUNNING, UNKNOWN) or (before == SUSPENDED and any(_vms_of_others(record, set_id)))
         if is_ours:
-            record.add(line)
+            record.add(("%s %s" % (set_id, vm_id.lower())).rstrip())
 
     record.read()
     return _set_state(client, client.compute_id(resource_group, KIND, name), SUSPENDED, dry_run, keep)
@@ -104,18 +106,43 @@ def resume_recorded(
     :raises Unfinished: as `set_state`
     :raises ArmError: as `set_state`
     """
-    lines = list(dict.fromkeys(record.read()))
-    for line in lines:
-        if not _SET_ID.match(line):
+    set_ids = [line.partition(" ")[0] for line in record.read()]
+    for set_id in set_ids:
+        if not _SET_ID.match(set_id):
             record.checked(None, str)
     if scale_set is not None:
-        lines = list(dict.fromkeys([*lines, client.compute_id(scale_set[0], KIND, scale_set[1]).lower()]))
+        set_ids.append(client.compute_id(scale_set[0], KIND, scale_set[1]).lower())
     record.end()
     done: RepairsChange | None = None
-    for line in lines:
-        if not record.is_needed_by_others(line):
-            done = _set_state(client, line, RUNNING, dry_run)
+    for set_id in dict.fromkeys(set_ids):
+        if not _is_needed_by_others(client, record, set_id, dry_run):
+            done = _set_state(client, set_id, RUNNING, dry_run)
     return done
+
+
+def _vms_of_others(record: Record, set_id: str) -> Iterator[tuple[str, list[str]]]:
+    """Other machines' records that need the repairs of this set suspended: each file, and the VM if it is known."""
+    for file, lines in record.of_others().items():
+        parts = [line.partition(" ") for line in lines]
+        if any(part[0] == set_id for part in parts):
+            yield file, [part[2] for part in parts if part[0] == set_id and is_vm_id(part[2])]
+
+
+def _is_needed_by_others(client: ArmClient, record: Record, set_id: str, dry_run: bool) -> bool:
+    for file, vm_ids in _vms_of_others(record, set_id):
+        if not vm_ids or any(_is_there(client, vm_id) for vm_id in vm_ids):
+            return True
+        if not dry_run:
+            record.remove_of_other(file)
+    return False
+
+
+def _is_there(client: ArmClient, vm_id: str) -> bool:
+    try:
+        vm = client.get(vm_id, READ_INSTANCES if INSTANCE_ID.match(vm_id) else READ_MACHINES)
+    except NotFound:
+        return False
+    return (vm.get("properties") or {}).get("provisioningState") != "Deleting"
 
 
 def _set_state(

@@ -51,7 +51,7 @@ class _Played:
 def _behind_a_gateway(played: _Played, directory: Path) -> list[dict[str, Any]]:
     """Two machines of a batch leave. When they return, the inventory has given each the name of the other.
 
-    One is back before the other, which has lost its record on the way.
+    One is back before the other, which has lost its record on the way. A third, which had left before, is deleted.
     """
     variables = {
         "load_balancer_removal_methods": ["suspended_repairs", "application_gateway"],
@@ -69,9 +69,15 @@ def _behind_a_gateway(played: _Played, directory: Path) -> list[dict[str, Any]]:
         "ansible.builtin.add_host": {"name": "{{ item.0 }}", "gate_address": "{{ item.1 }}"},
         "loop": [[one, other], [other, one]],
     }
+    gone = {
+        "load_balancer_removal_methods": ["suspended_repairs"],
+        "load_balancer_removal_azure_vm_id": VM[:-1] + "9",
+        "load_balancer_removal_state_directory": f"{directory}/gone",
+    }
     lost = f"rm {directory}/kept/application_gateway_{other}_*.json"
     tasks = [
         {"name": "Make room", "ansible.builtin.file": made},
+        {**played.role(), "vars": gone, "run_once": True},
         played.role(),
         {"name": "Swap their names", **swapped},
         {**played.role(tasks_from="restore"), "when": f"gate_address == '{one}'"},

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import gateway, membership
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.protection import (
     ProtectionChange,
     protect,
@@ -68,9 +69,9 @@ def view(state: str) -> Step:
     return ok({"orchestrationServices": [{"serviceName": "AutomaticRepairs", "serviceState": state}]})
 
 
-def suspend(record: Record, *script: Step) -> tuple[RepairsChange, list[str]]:
+def suspend(record: Record, *script: Step, vm_id: str = "") -> tuple[RepairsChange, list[str]]:
     with dialogue(*script) as (arm, client):
-        return suspend_recorded(client, "shop", "web", record), methods_of(arm)
+        return suspend_recorded(client, "shop", "web", record, vm_id=vm_id), methods_of(arm)
 
 
 def resume(record: Record, *script: Step, **options: Any) -> tuple[RepairsChange | None, list[str]]:
@@ -101,6 +102,49 @@ def test_given_two_machines_that_need_repairs_suspended_when_they_return_then_th
     # One that leaves again before it was all the way back needs them suspended again.
     suspend(other, view("Running"), Step(200), view("Suspended"))
     assert resume(one) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("member", "shown"),
+    [
+        ("/virtualMachineScaleSets/web/virtualMachines/2", refused(404, "ResourceNotFound")),
+        ("/virtualMachines/web_2", ok({"properties": {"provisioningState": "Deleting"}})),
+    ],
+)
+def test_given_a_machine_that_azure_deletes_while_out_when_the_last_of_the_others_returns_then_repairs_are_resumed(
+    keep: Keep, tmp_path: Path, member: str, shown: Step
+) -> None:
+    gone = keep("suspended_repairs", "web_2", OTHER)
+    suspend(gone, view("Running"), Step(200), view("Suspended"), vm_id=COMPUTE + member)
+    # Who leaves meanwhile finds repairs that are suspended for machines, not by somebody else.
+    record = keep("suspended_repairs")
+    suspend(record, view("Suspended"))
+
+    # A prediction removes nothing.
+    done, _methods = resume(record, shown, view("Suspended"), dry_run=True)
+    assert done is not None
+    assert len(files(tmp_path)) == 2
+
+    with dialogue(shown, view("Suspended"), Step(200), view("Running")) as (arm, client):
+        done = resume_recorded(client, record)
+        assert (COMPUTE + member).lower() in arm.lines[0]
+
+    assert done is not None
+    assert done.after == RUNNING
+    assert [*files(tmp_path)] == [f"suspended_repairs_web_1_{ONE}.ending"]
+
+
+def test_given_a_machine_that_azure_still_has_or_does_not_show_when_another_returns_then_repairs_stay_suspended(
+    keep: Keep, tmp_path: Path
+) -> None:
+    record, other = keep("suspended_repairs"), keep("suspended_repairs", "web_2", OTHER)
+    suspend(other, view("Running"), Step(200), view("Suspended"), vm_id=COMPUTE + "/virtualMachines/web_2")
+    suspend(record, view("Suspended"))
+
+    assert resume(record, ok({"properties": {"provisioningState": "Succeeded"}})) == (None, ["GET"])
+    with pytest.raises(ArmError, match="virtualMachines/read"):
+        resume(record, refused(403, "AuthorizationFailed"))
+    assert len(files(tmp_path)) == 2
 
 
 def test_given_repairs_that_somebody_else_has_suspended_when_a_machine_leaves_then_they_stay_his(
