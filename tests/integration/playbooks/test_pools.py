@@ -40,14 +40,15 @@ def test_given_two_tiers_in_two_pools_that_are_not_named_when_all_are_hit_then_h
     assert '"Batch 2 of 2: host1, host3"' in run.output
 
 
-def test_given_balancers_that_refuse_when_hosts_are_hit_then_a_deletion_counts_as_leaving_and_others_are_tried_again(
+def test_given_balancers_that_refuse_when_hosts_are_hit_then_a_deleted_one_leaves_unprotected_and_others_try_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arm = {"load_balancers": [{"name": "front", "pools": {"web": ["vm_0"]}}], "operation_seconds": 0}
     with published(tmp_path, 60, 3, monkeypatch, arm=arm) as fleet:
         deleted, rebooted, _other = fleet.hosts
         deleted.variables |= {
-            "load_balancer_removal_methods": ["azure_load_balancer"],
+            # Neither could protect it: it is in no scale set.
+            "load_balancer_removal_methods": ["instance_protection", "suspended_repairs", "azure_load_balancer"],
             "load_balancer_removal_azure_directory": str(tmp_path / "azure"),
         }
         tried = tmp_path / "tried"
@@ -67,3 +68,4 @@ def test_given_balancers_that_refuse_when_hosts_are_hit_then_a_deletion_counts_a
     assert "FAILED! => " in run.output
     assert "WARNING: azure_load_balancer: " in run.report(deleted)
     assert "marked for deletion" in run.report(deleted)
+    assert "repairs" not in run.report(deleted)
