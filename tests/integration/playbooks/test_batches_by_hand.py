@@ -7,12 +7,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
+
 from tests.integration.playbooks.fleet import Fleet
 
 MakeFleet = Callable[[int], Fleet]
 
 
-def test_given_a_host_that_fails_when_another_is_drained_or_restored_with_it_then_the_other_is_not_interrupted(
+def test_given_a_host_that_fails_when_another_is_drained_or_restored_with_it_then_the_other_goes_on_and_no_lease_stays(
     make_fleet: MakeFleet,
 ) -> None:
     fleet = make_fleet(2)
@@ -33,6 +35,7 @@ def test_given_a_host_that_fails_when_another_is_drained_or_restored_with_it_the
     (stuck.directory / "out").touch()
     failed, drained = fleet.run("drain", *together)
     is_out = other.marker.exists() and (other.state / "command.places").exists()
+    leases = [claims.read(str(host.state)).lease for host in fleet.hosts]
     (stuck.directory / "out").unlink()
     fleet.run("drain", *together)
     (stuck.directory / "in").touch()
@@ -41,6 +44,8 @@ def test_given_a_host_that_fails_when_another_is_drained_or_restored_with_it_the
     assert (failed, failed_again) == (2, 2)
     assert is_out
     assert not (other.state / "command.places").exists()
+    # Nobody is refused for a run that has ended.
+    assert leases + [claims.read(str(host.state)).lease for host in fleet.hosts] == [None] * 4
     for run in (drained, restored):
         assert "sh ended with exit status 1" in run.text
         assert "undefined" not in run.text
