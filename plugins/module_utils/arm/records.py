@@ -158,12 +158,14 @@ class Record:
 
         :raises OptionError: if they cannot be read
         """
-        found = {}
+        found: dict[str, list[str]] = {}
         with self._opened() as directory:
-            for file, of, machine in names(directory, self._kind, self._ending) if directory else ():
+            if directory is None:
+                return found
+            for file, of, machine in names(directory, self._kind, self._ending):
                 # Some may be other users', who share the directory.
                 with contextlib.suppress(PermissionError, FileNotFoundError):
-                    if directory and not self._owner.owns(of, machine):
+                    if not self._owner.owns(of, machine):
                         found[file] = directory.read(file, of_anybody=True).splitlines()
         return found
 
