@@ -381,9 +381,10 @@ class Fleet:
         for run in self._runs:
             run.kill()
         self._stack.close()
+        # Azure first: what it does to its machines may start a web server again.
+        self.azure.__exit__(*details)
         for host in self.hosts:
             host.stop()
-        self.azure.__exit__(*details)
 
 
 @contextlib.contextmanager

@@ -222,7 +222,8 @@ def test_given_no_hook_when_azure_upgrades_the_set_then_requests_are_lost(tmp_pa
         with Traffic(fleet.azure.load_balancers["front"]) as traffic:
             fleet.new_image()
             fleet.wait_for(lambda: len(fleet.upgraded()) == 3)
-        assert traffic.lost != []
+            # On a busy machine the commands that stop the web servers may come after the seconds of the simulator.
+            fleet.wait_for(lambda: traffic.lost)
 
 
 class _Answered(NamedTuple):
