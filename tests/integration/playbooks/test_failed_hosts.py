@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The playbooks drain and restore with several hosts of which one fails."""
+"""Playbooks with several hosts of which one fails or is lost."""
 
 from __future__ import annotations
 
@@ -63,3 +63,20 @@ def test_given_a_host_that_becomes_unreachable_when_drained_then_the_remaining_h
     assert code != 0
     assert all(host.is_back() for host in others)
     assert "host0: not drained" in run.text
+
+
+def test_given_an_unreachable_host_when_rehearsed_then_no_simulator_is_set_up(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(2)
+    fleet.take_down(fleet.hosts[0])
+
+    code, run = fleet.run(
+        "rehearse",
+        *("-e", "rehearse_hosts=all", "-e", "rehearse_confirmed=true"),
+        rehearse_event_type="Reboot",
+        rehearse_deploy=True,
+        rehearse_endpoint="http://127.0.31.200:8080",
+    )
+
+    assert code != 0
+    assert "unreachable=1" in run.text
+    assert "failed=1" not in run.text
