@@ -242,13 +242,14 @@ class TestAddresses:
         assert outcome.failure is None
         assert outcome.waited >= 9
 
+    @pytest.mark.parametrize("order", [1, -1])
     def test_given_records_by_name_and_by_address_of_one_server_when_restored_then_the_first_removal_is_undone(
-        self, slots: List[Server], run: Run
+        self, slots: List[Server], run: Run, order: int
     ) -> None:
         by_address = self.given_removed(run)
         by_name = [dict(record._asdict()) for record in run(server="app1", state="maintenance").before]
 
-        outcome = run(restore=by_name + by_address)
+        outcome = run(restore=(by_address + by_name)[::order])
 
         assert (slots[0].admin_state, outcome.failure) == (0, None)
 
