@@ -8,6 +8,7 @@ Runs on Python 3.6 with pytest 7.0 and later, for the tests of managed-node code
 import gc
 import os
 import runpy
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -72,6 +73,8 @@ def pytest_report_header() -> str:
 def pytest_configure() -> None:
     """Set what child processes inherit: the guard, this checkout as the collection, nothing of the user's own."""
     loopback_guard.install()
+    # Ignored in what a script starts in the background, and then in all that tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ[loopback_guard.LOG_VARIABLE] = _refusals.path
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(GUARD), os.environ.get("PYTHONPATH")]))
     # The programs of the Python that runs the tests, also where that was called by its path.
