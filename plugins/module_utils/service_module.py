@@ -12,7 +12,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from .files.writing import remove, text_of, write_text
 from .service_order import IGNORE, Stretch, World, filled, start, stop
-from .service_states import ENDED, RUNNING, UNKNOWN, ServiceStateError, is_asked, read_record, state_of
+from .service_states import ENDED, RUNNING, STARTING, UNKNOWN, ServiceStateError, is_asked, read_record, state_of
 from .url_status import status_of
 
 STOPPED = "stopped"
@@ -59,7 +59,7 @@ def _stop(module: AnsibleModule) -> Dict[str, Any]:
     states = {name: state for name, state in states.items() if state != UNKNOWN}
     if not (done.next or done.failures):
         # A command that succeeds, or a unit of another name, has stopped nothing yet.
-        states.update(_states(module, [one for one in services if one["on_failure"] != IGNORE]))
+        states.update(_states_to_stop(module, [one for one in services if one["on_failure"] != IGNORE]))
     return _result(services, states, done, is_noted or done.tried, _diff(services, "running", "stopped"))
 
 
@@ -79,7 +79,7 @@ def _restore(module: AnsibleModule) -> Dict[str, Any]:
         return {"changed": False, "states": states, "services": services}
     up = [name for name, state in states.items() if state == RUNNING]
     looked_at = [dict(one, healthy={}) for one in services] if module.check_mode else services
-    done = start(looked_at, up, _before(given["after"]), given["failure"], _world(module))
+    done = start(looked_at, states, _before(given["after"]), given["failure"], _world(module))
     is_over = bool(services) and not done.next and not done.failures
     if is_over and not module.check_mode:
         # What was started may have ended at once.
@@ -111,6 +111,11 @@ def _states(module: AnsibleModule, services: Services) -> Dict[str, str]:
     }
 
 
+def _states_to_stop(module: AnsibleModule, services: Services) -> Dict[str, str]:
+    """The same for services that are stopped: one that is being started then is to be kept from that."""
+    return {name: RUNNING if state == STARTING else state for name, state in _states(module, services).items()}
+
+
 def _states_or_failures(module: AnsibleModule, services: Services) -> Tuple[Dict[str, str], Tuple[str, ...]]:
     """The states, and what is wrong with services whose state cannot be told. These count as running, but for unknown
     units.
@@ -119,7 +124,7 @@ def _states_or_failures(module: AnsibleModule, services: Services) -> Tuple[Dict
     wrong = []
     for one in services:
         try:
-            states.update(_states(module, [one]))
+            states.update(_states_to_stop(module, [one]))
         except ServiceStateError as error:
             states[one["name"]] = RUNNING
             wrong.append("%s (its state is unknown: %s)" % (one["name"], error))

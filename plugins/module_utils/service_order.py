@@ -9,10 +9,10 @@ it. Services are mappings with every key of `graceful_shutdown_services`.
 
 import os
 import socket
-from typing import Any, Callable, Collection, Container, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
 from .polling import TIMEOUT, other_status, poll_until
-from .service_states import ENDED, RUNNING, STOPPED, UNKNOWN, Runner, ServiceStateError, is_asked, state_of
+from .service_states import ENDED, RUNNING, STARTING, STOPPED, UNKNOWN, Runner, ServiceStateError, is_asked, state_of
 
 ABORT, IGNORE = "abort", "ignore"
 
@@ -112,11 +112,11 @@ def stop(services: Sequence[Service], before: Stretch, why: str, seconds: float,
     return Stretch(tuple(failures), tuple(ignored), tried=tried, warnings=tuple(warnings))
 
 
-def start(services: Sequence[Service], up: Collection[str], before: Stretch, why: str, world: World) -> Stretch:
+def start(services: Sequence[Service], states: Mapping[str, str], before: Stretch, why: str, world: World) -> Stretch:
     """Start services, up to one that tasks start, and see each of them healthy. Others go on if one fails.
 
     :param services: those that were stopped, the last of them first
-    :param up: the names of those that are running already
+    :param states: by name, how they are now
     :param before: see `stop`
     :param why: see `stop`
     """
@@ -128,8 +128,12 @@ def start(services: Sequence[Service], up: Collection[str], before: Stretch, why
                 continue
             before = Stretch(())
             why = why or _await(service, _UP, world.clock() + service["timeout"], world)
-        elif name in up:
+        elif states.get(name) == RUNNING:
             why = ""
+        elif states.get(name) == STARTING:
+            # Whatever starts it otherwise: systemctl waits for the start that is under way, as at a boot.
+            tried = True
+            why = _start({**service, "start": []}, world)
         elif service["start_tasks"]:
             return Stretch(tuple(failures), next=name, seconds=int(service["timeout"]), tried=tried)
         else:

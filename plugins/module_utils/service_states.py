@@ -8,11 +8,13 @@ import re
 from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 RUNNING = "running"
+STARTING = "starting"
+"""A unit that systemd starts, or starts again and again because it fails."""
 STOPPED = "stopped"
 ENDED = "ended"
 UNKNOWN = "unknown"
 """A unit that systemd has never heard of."""
-STATES = (RUNNING, STOPPED, ENDED, UNKNOWN)
+STATES = (RUNNING, STARTING, STOPPED, ENDED, UNKNOWN)
 
 # What systemd says of a unit that is not down. Only what is known to be down is down.
 _ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing", "maintenance")
@@ -39,7 +41,8 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
 
     :param name: that of the unit, where `status` is empty
     :param status: a command that ends with 0 if the service runs, with 1, 2 or 3 if it does not
-    :returns: `RUNNING`, `STOPPED`, `UNKNOWN`, or `ENDED` of a unit that has done its work, as a oneshot does
+    :returns: `RUNNING`, `STOPPED`, and of a unit also `STARTING`, `UNKNOWN`, or `ENDED` if it has done its work, as a
+        oneshot does. A oneshot that does its work is `RUNNING`
     :raises ServiceStateError: if the command ends in another way
     """
     code, said, error = run(list(status) or [*_SHOW, name])
@@ -57,12 +60,15 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
     if status:
         return RUNNING if code == 0 else STOPPED
     active = _property(said, "ActiveState")
-    # At a boot, what is about to be started is inactive, and has a job.
-    if active in _ACTIVE or _property(said, "Job") not in ("", "0"):
+    is_oneshot = _property(said, "Type") == "oneshot"
+    if active in _ACTIVE and (active != "activating" or is_oneshot):
         return RUNNING
+    # At a boot, what is about to be started is inactive, and has a job.
+    if active == "activating" or _property(said, "Job") not in ("", "0"):
+        return STARTING
     if _property(said, "LoadState") not in ("loaded", "masked"):
         return UNKNOWN
-    return ENDED if _property(said, "Type") == "oneshot" and active != "failed" else STOPPED
+    return ENDED if is_oneshot and active != "failed" else STOPPED
 
 
 def read_record(text: str) -> List[Dict[str, Any]]:

@@ -80,6 +80,29 @@ def test_given_services_whose_state_cannot_be_told_when_stopped_then_they_are_na
     assert Module.status == 3
 
 
+def test_given_a_unit_that_never_comes_up_when_stopped_and_started_then_it_is_stopped_and_its_record_stays(
+    tmp_path: Path,
+) -> None:
+    record = tmp_path / "services"
+    active = "activating"
+
+    def run(command: list[str], **_options: Any) -> tuple[int, str, str]:
+        nonlocal active
+        active = {"stop": "inactive", "start": "activating"}.get(command[-3], active)
+        return 0, f"LoadState=loaded\nActiveState={active}", ""
+
+    def states_when(state: str) -> Any:
+        module: Any = Module(state=state, record=str(record), services=read_services(["web"]))
+        module.run_command = run
+        with pytest.raises(EndedError) as ended:
+            run_ordered_services(module)
+        return ended.value.args[0]["states"]
+
+    assert states_when("stopped") == {"web": "stopped"}
+    assert states_when("restored") == {"web": "starting"}
+    assert record.exists()
+
+
 def test_given_commands_with_a_password_when_stopped_and_started_then_the_diff_shows_names_and_states_only(
     tmp_path: Path,
 ) -> None:

@@ -175,7 +175,7 @@ def test_given_check_mode_when_stopped_or_started_then_no_state_is_awaited() -> 
     web = service("web", status=["web", "status"])
 
     assert stop([web], FIRST, "", 300, world).failures == ()
-    assert start([web], [], FIRST, "", world).failures == ()
+    assert start([web], {}, FIRST, "", world).failures == ()
     assert machine.now == 100
 
 
@@ -186,7 +186,7 @@ def test_given_a_start_that_returns_before_its_effect_then_the_status_is_repeate
     machine = Machine(takes=1)
     machine.settles_after = settles_after
 
-    done = start([service("web", timeout=60, start=["go"], status=["status"])], [], FIRST, "", machine.world)
+    done = start([service("web", timeout=60, start=["go"], status=["status"])], {}, FIRST, "", machine.world)
 
     assert bool(done.failures) is not is_up
     assert machine.now < 100 + 60 + 3
@@ -248,7 +248,7 @@ def test_given_an_unknown_service_to_continue_from_then_nothing_is_run_and_it_fa
     assert stop([service("db")], lost, "", 300, machine.world).failures == (
         "dbb (it is no longer one of the services)",
     )
-    assert start([service("db")], [], lost, "", machine.world).failures == (
+    assert start([service("db")], {}, lost, "", machine.world).failures == (
         "dbb (it is no longer one of the services)",
     )
     assert machine.ran == []
@@ -257,10 +257,22 @@ def test_given_an_unknown_service_to_continue_from_then_nothing_is_run_and_it_fa
 def test_given_what_was_stopped_when_started_then_what_does_not_run_yet_and_failures_are_named() -> None:
     machine = Machine("app")
 
-    done = start([service("db"), service("app"), service("web", start=["go"])], ["db"], FIRST, "", machine.world)
+    done = start(
+        [service("db"), service("app"), service("web", start=["go"])], {"db": "running"}, FIRST, "", machine.world
+    )
 
     assert machine.ran == ["90 systemctl start -- app", "90 go"]
     assert done.failures == ("app (Start the service: exit status 7: no)",)
+
+
+def test_given_a_unit_that_systemd_starts_already_when_started_then_systemctl_waits_for_that() -> None:
+    machine = Machine()
+    services = [service("web", start=["go"]), service("db", start_tasks="/x.yml")]
+
+    done = start(services, {"web": "starting", "db": "starting"}, FIRST, "", machine.world)
+
+    assert (done.next, done.failures) == ("", ())
+    assert machine.ran == ["90 systemctl start -- web", "90 systemctl start -- db"]
 
 
 def test_given_a_service_for_tasks_when_started_then_its_health_is_checked_after_they_have_run() -> None:
@@ -268,10 +280,10 @@ def test_given_a_service_for_tasks_when_started_then_its_health_is_checked_after
     healthy = filled({"healthy": {"command": ["check"], "within": 3.0}})["healthy"]
     services = [service("db", start_tasks="/x.yml", healthy=healthy), service("web")]
 
-    first = start(services, [], FIRST, "", machine.world)
+    first = start(services, {}, FIRST, "", machine.world)
     assert (first.next, machine.ran) == ("db", [])
 
-    done = start(services, [], first, "", machine.world)
+    done = start(services, {}, first, "", machine.world)
     assert done.failures == (
         "db (Wait until the service's own check succeeds: the check did not succeed within 3 s: exit status 7: no)",
     )

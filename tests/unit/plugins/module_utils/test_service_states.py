@@ -27,10 +27,8 @@ def unit(active: str, load: str = "loaded", kind: str = "simple") -> str:
 @pytest.mark.parametrize(
     ("active", "state"),
     [
-        *(
-            (active, "running")
-            for active in ("active", "activating", "deactivating", "reloading", "refreshing", "maintenance")
-        ),
+        *((active, "running") for active in ("active", "deactivating", "reloading", "refreshing", "maintenance")),
+        ("activating", "starting"),
         *((active, "stopped") for active in ("inactive", "failed", "")),
     ],
 )
@@ -46,14 +44,18 @@ def test_given_a_unit_that_systemd_does_not_know_then_that_is_its_state(load: st
     assert unit("active", load) == "running"
 
 
-def test_given_a_unit_that_is_about_to_be_started_then_it_runs() -> None:
-    assert unit("inactive\nJob=7") == "running"
+def test_given_a_unit_that_is_about_to_be_started_then_it_starts() -> None:
+    assert unit("inactive\nJob=7") == "starting"
     assert unit("inactive\nJob=") == unit("inactive\nJob=0") == "stopped"
 
 
 def test_given_a_oneshot_that_is_over_then_it_has_ended_unless_it_failed() -> None:
     assert unit("inactive", kind="oneshot") == "ended"
     assert unit("failed", kind="oneshot") == "stopped"
+
+
+def test_given_a_oneshot_at_its_work_then_it_runs() -> None:
+    assert unit("activating", kind="oneshot") == "running"
 
 
 @pytest.mark.parametrize(("code", "state"), [(0, "running"), (1, "stopped"), (2, "stopped"), (3, "stopped")])
