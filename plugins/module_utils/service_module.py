@@ -12,7 +12,17 @@ from ansible.module_utils.basic import AnsibleModule
 
 from .files.writing import remove, text_of, write_text
 from .service_order import IGNORE, Stretch, World, filled, start, stop
-from .service_states import ENDED, RUNNING, STARTING, UNKNOWN, ServiceStateError, is_asked, read_record, state_of
+from .service_states import (
+    ENDED,
+    RUNNING,
+    STARTING,
+    UNKNOWN,
+    ServiceStateError,
+    is_asked,
+    read_record,
+    state_of,
+    stopped_with,
+)
 from .url_status import status_of
 
 STOPPED = "stopped"
@@ -53,7 +63,7 @@ def _stop(module: AnsibleModule) -> Dict[str, Any]:
         # The others are stopped all the same.
         before = before._replace(failures=wrong)
         services = [one for one in services if states.get(one["name"], RUNNING) == RUNNING]
-        is_noted = _note(given["record"], services, bool(module.check_mode))
+        is_noted = _note(given["record"], _with_those_behind(module, services), bool(module.check_mode))
     seconds = math.inf if given["seconds"] is None else given["seconds"]
     done = stop(services, before, given["failure"], seconds, _world(module))
     states = {name: state for name, state in states.items() if state != UNKNOWN}
@@ -134,6 +144,18 @@ def _states_or_failures(module: AnsibleModule, services: Services) -> Tuple[Dict
                 " status, stop and start)" % one["name"]
             )
     return states, tuple(wrong)
+
+
+def _with_those_behind(module: AnsibleModule, services: Services) -> Services:
+    """The services, each behind the units that systemd stops with it: nothing else would start these again."""
+    noted = []  # type: Services
+    for one in services:
+        named = {called for each in (*services, *noted) for called in (each["name"], each["name"] + ".service")}
+        is_unit = is_asked(one) and not one["status"]
+        behind = stopped_with(one["name"], module.run_command) if is_unit else []
+        noted += [{"name": each} for each in reversed(behind) if each not in named]
+        noted.append(one)
+    return noted
 
 
 def _note(path: str, services: Services, is_dry: bool) -> bool:

@@ -20,6 +20,15 @@ STATES = (RUNNING, STARTING, STOPPED, ENDED, UNKNOWN)
 _ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing", "maintenance")
 # `is-active` has one answer for a unit that is stopped and for one that does not exist.
 _SHOW = ["systemctl", "show", *("--property=" + name for name in ("LoadState", "ActiveState", "Job", "Type")), "--"]
+# The units that systemd stops with a unit, and does not start with it.
+_BEHIND = ("RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf", "PropagatesStopTo")
+# A transient unit is gone when it is stopped.
+_SHOW_BEHIND = [
+    "systemctl",
+    "show",
+    *("--property=" + name for name in ("Id", "ActiveState", "CanStart", "Transient", *_BEHIND)),
+    "--",
+]
 # Exit statuses of a command for the status, as of init scripts: not running, dead with a file left.
 _DOWN = (1, 2, 3)
 
@@ -69,6 +78,23 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
     if _property(said, "LoadState") not in ("loaded", "masked"):
         return UNKNOWN
     return ENDED if is_oneshot and active != "failed" else STOPPED
+
+
+def stopped_with(name: str, run: Runner) -> List[str]:
+    """The units that run, that systemd stops with a unit, and that can be started again. None if it does not answer."""
+    found = {}  # type: Dict[str, bool]
+    ahead = [name]
+    while ahead:
+        code, said, _error = run([*_SHOW_BEHIND, *ahead])
+        units = str(said or "").split("\n\n") if code == 0 else []
+        behind = [each for unit in units for kind in _BEHIND for each in _property(unit, kind).split()]
+        for unit in units:
+            is_up = _property(unit, "ActiveState") in _ACTIVE
+            can_start = _property(unit, "CanStart") == "yes" and _property(unit, "Transient") != "yes"
+            found[_property(unit, "Id")] = is_up and can_start
+        ahead = [each for each in dict.fromkeys(behind) if each not in found]
+    # The unit itself comes first, whatever it is called.
+    return [each for each, is_meant in list(found.items())[1:] if is_meant]
 
 
 def read_record(text: str) -> List[Dict[str, Any]]:

@@ -11,8 +11,8 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Stops the services that are running, one after the other in the order given, and writes down first which they are.
-    Then asks whether any still runs.
+  - Stops the services that are running, one after the other in the order given, and writes down first which they are,
+    and which other units systemd stops with them. Then asks whether any still runs.
   - Starts those that were written down in the reverse order, and sees that each is healthy before it starts the next.
     Then asks whether all of them run, and removes what was written down.
   - If one fails, the others are stopped, or started, all the same. Then the module fails and names it. It may run again

@@ -103,6 +103,35 @@ def test_given_a_unit_that_never_comes_up_when_stopped_and_started_then_it_is_st
     assert record.exists()
 
 
+def test_given_a_unit_that_stops_with_a_service_when_this_is_started_then_both_run_again(tmp_path: Path) -> None:
+    up = {"base", "app.service", "listed"}
+
+    def run(command: list[str], **_options: Any) -> tuple[int, str, str]:
+        names = command[command.index("--") + 1 :]
+        if "stop" in command:
+            up.clear()
+        if "start" in command:
+            up.update(names)
+        told = [
+            f"Id={name}\nLoadState=loaded\nActiveState={'active' if name in up else 'inactive'}\n"
+            f"RequiredBy={'app.service listed.service' if name == 'base' else ''}\nCanStart=yes\n"
+            for name in names
+        ]
+        return 0, "\n".join(told), ""
+
+    def names_when(state: str) -> list[str]:
+        services = read_services(["listed", "base"])
+        module: Any = Module(state=state, record=str(tmp_path / "services"), services=services)
+        module.run_command = run
+        with pytest.raises(EndedError) as ended:
+            run_ordered_services(module)
+        return [one["name"] for one in ended.value.args[0]["services"]]
+
+    assert names_when("stopped") == ["listed", "base"]
+    assert names_when("restored") == ["base", "app.service", "listed"]
+    assert up == {"base", "app.service", "listed"}
+
+
 def test_given_commands_with_a_password_when_stopped_and_started_then_the_diff_shows_names_and_states_only(
     tmp_path: Path,
 ) -> None:

@@ -12,6 +12,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.service_state
     ServiceStateError,
     read_record,
     state_of,
+    stopped_with,
 )
 
 
@@ -75,6 +76,32 @@ def test_given_a_command_that_ends_as_none_may_then_nothing_is_known(
 ) -> None:
     with pytest.raises(ServiceStateError, match=message):
         state_of("app", status, says(code, "", "no\n"))
+
+
+UNITS = {
+    "base.service": (
+        "active",
+        "RequiredBy=needs.service idle.service\nConsistsOf=part.timer once.service fixed.target",
+    ),
+    "needs.service": ("activating", "BoundBy=bound.service base.service\nRequiredBy="),
+    "idle.service": ("inactive", "RequiredBy=behind-idle.service"),
+    "part.timer": ("active", ""),
+    "once.service": ("active", "Transient=yes"),
+    "fixed.target": ("active", "CanStart=no"),
+    "bound.service": ("active", ""),
+    "behind-idle.service": ("active", ""),
+}
+
+
+def test_given_units_that_need_a_unit_then_those_that_run_and_can_be_started_again_stop_with_it() -> None:
+    def show(command: list[str]) -> tuple[int, str, str]:
+        names = ["base.service" if name == "alias" else name for name in command[command.index("--") + 1 :]]
+        texts = [f"{UNITS[name][1]}\nId={name}\nActiveState={UNITS[name][0]}\nCanStart=yes" for name in names]
+        return 0, "\n\n".join(texts) + "\n", ""
+
+    behind = ["needs.service", "part.timer", "bound.service", "behind-idle.service"]
+    assert stopped_with("alias", show) == behind
+    assert stopped_with("base", says(1)) == stopped_with("base", says()) == []
 
 
 def test_given_a_record_of_two_removals_then_what_was_stopped_last_comes_first_and_each_once() -> None:
