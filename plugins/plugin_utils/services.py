@@ -250,6 +250,12 @@ def _read_service(entry: Any, where: str) -> dict[str, Any]:
             raise ServiceError("%s: has both %s and %s. Omit one of them" % (where, command, tasks))
     if service["stop_tasks"] and not (service["start"] or service["start_tasks"]):
         raise ServiceError("%s: has stop_tasks, and no start. Give start_tasks or start as well" % where)
+    own = [service[one] or service["stop_tasks" if one == "status" else one + "_tasks"] for one in _COMMANDS]
+    if not all(own) and set("*?[").intersection(name):
+        raise ServiceError(
+            "%s.name: %r is a pattern, by which systemctl stops units and starts none. Name each unit, like app@1"
+            % (where, name)
+        )
     service["timeout"] = _read_seconds(entry, "timeout", DEFAULT_TIMEOUT, 1.0, where)
     service["reserve"] = _read_seconds(entry, "reserve", 0.0, 0.0, where)
     if service["reserve"] > service["timeout"]:

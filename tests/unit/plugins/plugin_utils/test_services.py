@@ -41,6 +41,7 @@ def test_given_what_was_read_when_it_is_read_again_then_it_is_the_same() -> None
             "nginx",
             {"name": "app", "stop": ["stop", 1], "healthy": {"port": "8080"}, "reserve": 5, "on_failure": "abort"},
             {"name": "db", "stop_tasks": "/x/stop.yml", "start_tasks": "/x/start.yml"},
+            {"name": "workers [all]", "status": ["w"], "stop": ["w"], "start": ["w"]},
         ]
     )
 
@@ -57,6 +58,7 @@ def test_given_what_was_read_when_it_is_read_again_then_it_is_the_same() -> None
         (["nginx", {"stop": ["x"]}], "[1].name: None is not a name"),
         ([" "], "[0].name: ' ' is not a name"),
         (["nginx", {"name": "nginx"}], "[1].name: 'nginx' is there twice"),
+        (["worker@*"], "[0].name: 'worker@*' is a pattern"),
         ([{"name": "a", "stopp": []}], "[0]: has the unknown key 'stopp'. Known are name, stop, start"),
         ([{"name": "a", "stop": "systemctl stop a"}], "[0].stop: 'systemctl stop a' is not a list of arguments"),
         ([{"name": "a", "stop": ["x"], "stop_tasks": "/t"}], "[0]: has both stop and stop_tasks"),
