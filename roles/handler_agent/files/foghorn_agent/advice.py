@@ -18,6 +18,7 @@ from .decide.policy import (
     HOOKS,
     NEVER,
     QUORUM,
+    RESTORE,
     SHORTEST_GRACE_OF_REPAIRS,
     SHUTDOWN,
     STAGES,
@@ -116,6 +117,14 @@ def advice_on_machine(config: Config) -> List[str]:
             for unit in stopped
             for trigger in services.active_triggers(unit)
             if trigger not in stopped
+        ]
+        started = [step.starts for step in rule.plan.steps(RESTORE)]
+        found += [
+            "%s: %s is stopped with %s, and no step of restore starts it" % (rule.plan.rule, other, unit)
+            for unit in stopped
+            if unit in started
+            for other in services.stopped_with(unit)
+            if other not in started
         ]
     found += ["state_directory: %s" % problem for problem in _problems_with_state(config.journal_directory)]
     for index, webhook in enumerate(config.webhooks):

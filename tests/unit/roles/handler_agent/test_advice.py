@@ -205,27 +205,47 @@ def test_given_a_type_that_azure_may_add_in_a_policy_when_checked_then_it_is_poi
     ]
 
 
-def test_given_a_unit_that_an_active_socket_starts_again_when_no_step_stops_that_then_both_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def advice_on_cups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: str, **stages: Any) -> List[str]:
+    """Where systemctl shows this property of cups.service, and that the first of several units is active."""
     systemctl = tmp_path / "systemctl"
     systemctl.write_text(
         "#!/bin/sh\n"
-        'case "$1 $4" in\n'
-        '    "show cups.service") echo TriggeredBy=cups.socket cups.timer ;;\n'
+        'case "$*" in\n'
+        f"    show*--property={shown.partition('=')[0]}*' cups.service') echo {shown} ;;\n"
         "    is-active*) echo active; echo inactive; exit 3 ;;\n"
         "esac\n"
     )
     systemctl.chmod(0o755)
     monkeypatch.setattr(services, "_SYSTEMCTL", [str(systemctl)])
     monkeypatch.setattr(services, "_DIRECTORIES", ())
+    found = advice_on_machine(parse_config({"policies": [{"name": "mine", **stages}]}))
+    return [line for line in found if line.startswith("mine: ")]
 
+
+def test_given_a_unit_that_an_active_socket_starts_again_when_no_step_stops_that_then_both_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def advice(*units: str) -> List[str]:
-        config = parse_config({"policies": [{"name": "mine", "shutdown": [{"stop": unit} for unit in units]}]})
-        return [line for line in advice_on_machine(config) if "again" in line]
+        steps = [{"stop": unit} for unit in units]
+        return advice_on_cups(tmp_path, monkeypatch, "TriggeredBy=cups.socket cups.timer", shutdown=steps)
 
     assert advice("cups", "web") == [
         "mine: cups.service is started again by cups.socket, which no step stops before it"
     ]
     assert advice("cups.socket", "cups") == []
     assert advice("web") == []
+
+
+def test_given_a_unit_that_stops_with_another_when_no_step_starts_it_again_then_both_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def advice(*units: str) -> List[str]:
+        steps = [{"start": unit} for unit in units]
+        shown = "RequiredBy=browsed.service idle.service"
+        return advice_on_cups(tmp_path, monkeypatch, shown, shutdown=[{"stop": "cups"}], restore=steps)
+
+    assert advice("cups", "web") == [
+        "mine: browsed.service is stopped with cups.service, and no step of restore starts it"
+    ]
+    assert advice("cups", "browsed") == []
+    assert advice() == []

@@ -65,16 +65,25 @@ def problems_with(name: str) -> List[str]:
 
 def active_triggers(name: str) -> List[str]:
     """The sockets, timers and paths that would start a unit now. None where there is no systemd that answers."""
-    triggers = _ask("show", "--property=TriggeredBy", "--", name).partition("=")[2].split()
-    if not triggers:
-        return []
-    states = _ask("is-active", "--", *triggers).split()
-    return [trigger for trigger, state in zip(triggers, states) if state == "active"]
+    return _active_of(name, "TriggeredBy")
+
+
+def stopped_with(name: str) -> List[str]:
+    """The active units that systemd stops with a unit, and does not start with it. None where it does not answer."""
+    return _active_of(name, "RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf", "PropagatesStopTo")
 
 
 def _systemctl() -> str:
     """Where the system has systemctl, whatever lies in directories that come first on the PATH."""
     return next(filter(os.path.exists, _SYSTEMCTL), _SYSTEMCTL[0])
+
+
+def _active_of(name: str, *kinds: str) -> List[str]:
+    """The units of these kinds that are active now."""
+    said = _ask("show", *("--property=" + kind for kind in kinds), "--", name)
+    units = [unit for line in said.splitlines() for unit in line.partition("=")[2].split()]
+    states = _ask("is-active", "--", *units).split() if units else []
+    return [unit for unit, state in zip(units, states) if state == "active"]
 
 
 def _ask(*arguments: str) -> str:

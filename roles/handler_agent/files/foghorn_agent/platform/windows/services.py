@@ -84,6 +84,11 @@ def active_triggers(_name: str) -> List[str]:
     return []
 
 
+def stopped_with(_name: str) -> List[str]:
+    """What is not started with a service that it was stopped with: nothing, for `start` starts all of them."""
+    return []
+
+
 def state_word(manager: ServiceManager, name: str) -> str:
     """The state of a service, in systemd's words. `unknown` for one that is not there.
 
