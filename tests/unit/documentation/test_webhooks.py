@@ -58,7 +58,7 @@ def test_given_the_body_for_teams_when_sent_then_it_is_an_adaptive_card() -> Non
 def test_given_the_body_for_alertmanager_when_sent_then_it_is_a_silence_of_an_hour_for_this_machine() -> None:
     assert webhook_below("Silences in Alertmanager").states == ("begun",)
     assert sent_to("Silences in Alertmanager") == {
-        "matchers": [{"name": "instance", "value": "web_0", "isRegex": False, "isEqual": True}],
+        "matchers": [{"name": "instance", "value": "web_0([.:].*)?", "isRegex": True, "isEqual": True}],
         "startsAt": "2026-01-01T00:00:00Z",
         "endsAt": "2026-01-01T01:00:00Z",
         "createdBy": "foghorn-agent",

@@ -1,0 +1,46 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What notify sends to a chat is what the chat shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
+
+ROOT = Path(__file__).parents[3]
+(PLAY,) = yaml.safe_load((ROOT / "playbooks" / "notify.yml").read_text())
+TASK = next(task for task in PLAY["tasks"] if task["name"] == "Notify people")
+EVENT = {"event_id": "E-1", "event_type": "Preempt", "event_status": "Scheduled", "resources": ["{{ 7 * 7 }}"]}
+TEXT = "Preempt of {{ 7 * 7 }}: Scheduled"
+
+
+def trusted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: trusted(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [trusted(each) for each in value]
+    return trust_as_template(value) if isinstance(value, str) else value
+
+
+def sent_to(url: str) -> Any:
+    given = {**trusted(PLAY["vars"]), "notify_event": EVENT, "item": url}
+    return Templar(DataLoader(), given).template(trust_as_template(TASK["ansible.builtin.uri"]["body"]))
+
+
+@pytest.mark.parametrize("host", ["prod-00.westeurope.logic.azure.com:443", "x.0a.environment.api.powerplatform.com"])
+def test_given_a_workflow_of_teams_when_people_are_notified_then_it_gets_a_card(host: str) -> None:
+    sent = sent_to(f"https://{host}/workflows/1")
+
+    (attachment,) = sent["attachments"]
+    assert (sent["type"], sent["text"], sent["event"]) == ("message", TEXT, EVENT)
+    assert attachment["contentType"] == "application/vnd.microsoft.card.adaptive"
+    assert attachment["content"]["body"] == [{"type": "TextBlock", "text": TEXT, "wrap": True}]
+
+
+def test_given_another_chat_when_people_are_notified_then_it_gets_the_text_and_the_event_alone() -> None:
+    assert sent_to("https://hooks.slack.com/logic.azure.com/x") == {"text": TEXT, "event": EVENT}
