@@ -429,14 +429,20 @@ class _Work:
 
     def _set(self) -> bool:
         """Set what is not as it should be; False if all is."""
-        commands = []
-        for goal in self._goals:
+        is_all = True
+        for number, goal in enumerate(self._goals):
             found = self._last.servers.get((goal.backend, goal.server))
-            if found is not None:
-                commands += commands_for(goal, found)
-        for command in commands:
-            self._tell(command)
-        return bool(commands)
+            for command in commands_for(goal, found) if found is not None else ():
+                is_all = False
+                try:
+                    self._tell(command)
+                except Refused as error:
+                    if " weight " not in command:
+                        raise
+                    # By a static algorithm, where the configuration has another weight by now. It stays with that.
+                    self._goals[number] = goal._replace(weight=None)
+                    self._warnings.append(str(error))
+        return not is_all
 
     def _tell(self, command: str) -> None:
         try:

@@ -785,6 +785,18 @@ class TestRestoring:
         assert outcome.commands == ["set server web/web_0 weight 7"]
         assert states(haproxy) == [(0, 7), (0, 50)]
 
+    def test_given_a_weight_that_haproxy_refuses_by_now_when_it_is_restored_then_it_is_in_rotation_with_its_present_one(
+        self, haproxy: ScriptedHaproxy, run: Run
+    ) -> None:
+        before = self.given_removed(run)
+        haproxy.find("web/web_0").weight = 20
+        haproxy.answers["set server web/web_0 weight 100"] = "Backend is using a static LB algorithm.\n"
+
+        outcome = run(restore=before)
+
+        assert (outcome.failure, states(haproxy)) == (None, [(0, 20), (0, 50)])
+        assert "refused 'set server web/web_0 weight 100': Backend is using" in outcome.warnings[0]
+
     def test_given_a_server_that_is_gone_when_the_others_are_restored_then_it_fails_after_that(
         self, haproxy: ScriptedHaproxy, run: Run
     ) -> None:
