@@ -52,6 +52,7 @@ options:
       - V(drain) accepts no new clients. Clients that a cookie or a stick table binds to the server still come. Health
         checks continue.
       - V(maintenance) accepts no clients, and health checks stop. Clients that are bound to the server go elsewhere.
+        HAProxy takes a server that leaves maintenance for up until its first health check.
       - V(ready) puts the server in rotation as soon as its health checks and the server that it tracks allow it.
       - V(as_recorded) restores what O(record) has, and then removes that. Without a record, nothing is changed.
       - If neither this nor O(restore) is given, the module only reads.
@@ -128,7 +129,7 @@ options:
       - With O(state=maintenance) the server is drained first, and set to maintenance when it is idle, or at the
         O(deadline) with O(shutdown_sessions).
       - With O(state=as_recorded), wait until the server is up in each backend where it was, before its record is
-        removed.
+        removed. From maintenance it is drained until its first health check.
       - Not with O(state=ready).
     type: bool
     default: false

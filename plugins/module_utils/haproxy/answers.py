@@ -30,6 +30,8 @@ class Sessions(NamedTuple):
     queued: int
     is_backup: bool = False
     """Whether it serves only where nobody else does."""
+    is_checked: bool = True
+    """Whether its health check has had a result since the server left maintenance, or there is none to wait for."""
 
 
 class Process(NamedTuple):
@@ -93,7 +95,14 @@ def read_sessions(text: str) -> List[Sessions]:
     table = [fields for line in lines[1:] if line for fields in csv.reader([line])]
     rows = [_row(names, fields, ("pxname", "svname", "scur", "qcur", "type")) for fields in table]
     return [
-        Sessions(row["pxname"], row["svname"], _number(row, "scur"), _number(row, "qcur"), row.get("bck") == "1")
+        Sessions(
+            row["pxname"],
+            row["svname"],
+            _number(row, "scur"),
+            _number(row, "qcur"),
+            row.get("bck") == "1",
+            not row.get("check_health") or row["check_health"] != row.get("check_rise") or row.get("check_fall") == "1",
+        )
         for row in rows
         if row["type"] == _SERVER
     ]

@@ -344,7 +344,10 @@ class _Work:
         else:
             deadline = Deadline(order.deadline, self._clock)
             try:
-                self._run_empty(goals, order, deadline)
+                if order.restore is None:
+                    self._run_empty(goals, order, deadline)
+                else:
+                    self._bring_back(goals, deadline)
             finally:
                 self._waited = order.deadline - deadline.remaining()
         self.finish()
@@ -364,6 +367,23 @@ class _Work:
         if not empty:
             self._timed_out = True
             self._failure = self._still_busy(order)
+
+    def _bring_back(self, goals: Sequence[Goal], deadline: Deadline) -> None:
+        # HAProxy takes a server that leaves maintenance for up until its first check. Drained, it is checked as well.
+        leaving = [goal for goal in goals if goal.state == READY and self._find(goal).state == MAINTENANCE]
+        self._goals = [goal._replace(state=DRAIN) if goal in leaving else goal for goal in goals]
+        self._settle()
+        left = deadline.remaining()
+        while leaving and left > 0:
+            with suppress(Unreachable):
+                self._last = look = self._look()
+                places = [(goal.backend, goal.server) for goal in leaving if self._find(goal).state == DRAIN]
+                if all(look.sessions[place].is_checked for place in places):
+                    break
+            self._sleep(min(POLL_INTERVAL, left))
+            left = deadline.remaining()
+        self._goals = list(goals)
+        self._settle()
 
     def finish(self) -> None:
         """Read the present state, and warn about surprises."""

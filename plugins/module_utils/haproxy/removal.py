@@ -71,11 +71,13 @@ def put_back(
     outcome = None
     if records:
         before = tuple(record for kept in records for record in kept.before)
-        outcome = carry_out(api, None, Order(restore=before), dry_run)
+        deadline = Deadline(order.deadline, clock)
+        restore = Order(restore=before, wait=order.wait, deadline=order.deadline)
+        outcome = carry_out(api, None, restore, dry_run, clock, sleep)
         if outcome.failure is None and not dry_run:
             # So that the next machine leaves only when this one serves. What was down before need not come up.
             places = [(backend, kept.called) for kept in records for backend in kept.was_up if order.wait]
-            down = _wait_until_up(api, places, Deadline(order.deadline, clock), sleep)
+            down = _wait_until_up(api, places, deadline, sleep)
             if down:
                 outcome = outcome._replace(
                     failure="%s: not up after %g s. Its record stays: restore it again when its checks succeed"

@@ -28,7 +28,7 @@ STAT_COLUMNS = {
     "act,bck,chkfail,chkdown,lastchg,downtime,qlimit,pid,iid,sid,throttle,lbtot,tracked,type,rate,last_chk,",
     "2.6": "pxname,svname,qcur,qmax,scur,smax,slim,stot,bin,bout,dreq,dresp,ereq,econ,eresp,wretr,wredis,status,weight,"
     "act,bck,chkfail,chkdown,lastchg,downtime,qlimit,pid,iid,sid,throttle,lbtot,tracked,type,rate,rate_lim,rate_max,"
-    "check_status,last_chk,addr,cookie,mode,idle_conn_cur,safe_conn_cur,used_conn_cur,need_conn_est,uweight,-,",
+    "check_status,last_chk,check_rise,check_fall,check_health,addr,cookie,mode,idle_conn_cur,safe_conn_cur,used_conn_cur,need_conn_est,uweight,-,",
 }
 
 HANG = object()
@@ -48,6 +48,8 @@ class Server:
         self.agent_state = values.get("agent_state", 0)
         self.sessions = values.get("sessions", 0)
         self.queued = values.get("queued", 0)
+        self.check = {}  # type: Dict[str, int]
+        """Of its health check, `check_health` and how many results make it up and down; nothing without one."""
         self.address = ""
         """Where it is; unless a test says so, where no server of another name is."""
 
@@ -204,6 +206,7 @@ class ScriptedHaproxy:
                 "iid": backend_id,
                 "sid": server_id,
                 "last_chk": '"said ""no"", then left"',
+                **server.check,
             }
             lines.append(",".join(str(values.get(column, "")) for column in self._stat_columns))
         return "\n".join(lines) + "\n"

@@ -90,6 +90,25 @@ def test_given_a_backup_when_sessions_are_read_then_it_is_reported() -> None:
     assert read_sessions(stat_table([*STAT_ROW, "bck"], row)) == [Sessions("web", "web_0", 7, 2, is_backup=True)]
 
 
+@pytest.mark.parametrize(
+    ("rise", "fall", "health", "is_checked"),
+    [
+        ("2", "3", "2", False),
+        ("2", "3", "4", True),
+        ("2", "3", "0", True),
+        # It stays at that after a success.
+        ("2", "1", "2", True),
+        ("", "", "", True),
+    ],
+)
+def test_given_the_health_of_a_server_when_sessions_are_read_then_it_tells_whether_it_was_checked(
+    rise: str, fall: str, health: str, is_checked: bool
+) -> None:
+    row = dict(STAT_ROW, check_rise=rise, check_fall=fall, check_health=health)
+
+    assert read_sessions(stat_table(list(row), row))[0].is_checked is is_checked
+
+
 @given(st.permutations(sorted([*STAT_ROW, "new", "-"])))
 def test_given_columns_in_any_order_when_sessions_are_read_then_nothing_changes(columns: List[str]) -> None:
     assert read_sessions(stat_table(columns, STAT_ROW)) == [Sessions("web", "web_0", 7, 2)]

@@ -229,6 +229,40 @@ class TestUntilItIsUp:
         assert back.serving == ["web/web_0", "api/web_0"]
         assert place.kept == []
 
+    def test_given_a_server_in_maintenance_when_put_back_then_it_gets_no_request_before_its_first_check(
+        self, place: Place
+    ) -> None:
+        place.take_out(state="maintenance")
+        server = place.haproxy.servers[0]
+        # As HAProxy shows it until then: what it needs to be up, and no more.
+        server.check = {"check_rise": 2, "check_fall": 3, "check_health": 2}
+        ready_at = []
+
+        def look(command: str) -> None:
+            if place.now >= 3:
+                server.check["check_health"] = 4
+            if command == "set server web/web_0 state ready":
+                ready_at.append(place.now)
+
+        place.haproxy.before = look
+
+        back = place.put_back(wait=True)
+
+        assert place.haproxy.changes[2:4] == ["set server %s/web_0 state drain" % backend for backend in ("web", "api")]
+        assert ready_at == [3.0]
+        assert back.serving == ["web/web_0", "api/web_0"]
+
+    def test_given_a_check_without_a_result_when_put_back_from_maintenance_then_it_is_ready_at_the_deadline(
+        self, place: Place
+    ) -> None:
+        place.take_out(state="maintenance")
+        place.haproxy.servers[0].check = {"check_rise": 2, "check_fall": 3, "check_health": 2}
+
+        place.put_back(wait=True)
+
+        assert place.now == PATIENCE
+        assert place.states["web/web_0"] == 0
+
     def test_given_a_server_that_stays_down_when_put_back_then_it_fails_and_the_record_stays(
         self, place: Place
     ) -> None:
