@@ -36,7 +36,16 @@ def find_ambiguous(chosen: Sequence[Any], name: str) -> Optional[str]:
     """Say, with the remedy, which servers of one backend cannot be told apart; None if each backend has one."""
     for one in chosen:
         alike = [other.server for other in chosen if other.backend == one.backend]
-        if one.server != name and len(alike) > 1:
+        if one.server == name and len(alike) > 1:
+            return (
+                "backend %s has %d servers %s, of which HAProxy's commands reach the first. Give each another name"
+                % (
+                    one.backend,
+                    len(alike),
+                    name,
+                )
+            )
+        if len(alike) > 1:
             return "%s is the address of %s in backend %s. Give the name, or the port as well, as in %s" % (
                 name,
                 " and ".join(alike),

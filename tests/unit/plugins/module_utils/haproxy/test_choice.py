@@ -67,3 +67,10 @@ def test_given_two_servers_of_a_backend_at_one_address_when_it_is_given_then_the
     assert "%s is the address of %s in backend web. Give the name" % (address, " and ".join(ports)) in said
     assert said.endswith(example)
     assert find_ambiguous(called(apart, address), address) is None
+
+
+def test_given_two_servers_of_a_backend_with_one_name_when_it_is_given_then_that_is_reported() -> None:
+    alike: List[Any] = [server("web/app1", "10.0.0.4"), server("web/app1", "10.0.0.5"), server("api/app1", "10.0.0.4")]
+
+    assert str(find_ambiguous(called(alike, "app1"), "app1")).startswith("backend web has 2 servers app1, of which")
+    assert find_ambiguous(called(alike[1:], "app1"), "app1") is None
