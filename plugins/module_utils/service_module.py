@@ -6,7 +6,7 @@
 import json
 import math
 import time
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -17,6 +17,7 @@ from .service_states import (
     RUNNING,
     STARTING,
     UNKNOWN,
+    Runner,
     ServiceStateError,
     is_asked,
     read_record,
@@ -115,7 +116,7 @@ def _before(after: Any) -> Stretch:
 
 def _states(module: AnsibleModule, services: Services) -> Dict[str, str]:
     return {
-        one["name"]: state_of(one["name"], [str(part) for part in one["status"]], module.run_command)
+        one["name"]: state_of(one["name"], [str(part) for part in one["status"]], _runner(module))
         for one in services
         if is_asked(one)
     }
@@ -152,7 +153,7 @@ def _with_those_behind(module: AnsibleModule, services: Services) -> Services:
     for one in services:
         named = {called for each in (*services, *noted) for called in (each["name"], each["name"] + ".service")}
         is_unit = is_asked(one) and not one["status"]
-        behind = stopped_with(one["name"], module.run_command) if is_unit else []
+        behind = stopped_with(one["name"], _runner(module)) if is_unit else []
         noted += [{"name": each} for each in reversed(behind) if each not in named]
         noted.append(one)
     return noted
@@ -181,9 +182,20 @@ def _diff(services: Services, before: str, after: str) -> Dict[str, str]:
     }
 
 
+def _runner(module: AnsibleModule) -> Runner:
+    def run(command: List[str]) -> Sequence[Any]:
+        try:
+            # Otherwise a command that is not there would end the module, and all other services would go on.
+            return tuple(module.run_command(command, handle_exceptions=False))
+        except OSError as error:
+            return 127, "", str(error)
+
+    return run
+
+
 def _world(module: AnsibleModule) -> World:
     # Whatever is there: nothing is stopped or started.
-    run = (lambda _command: (0, "", "")) if module.check_mode else module.run_command
+    run = (lambda _command: (0, "", "")) if module.check_mode else _runner(module)
     return World(run, status_of, time.monotonic, time.sleep, bool(module.check_mode))
 
 

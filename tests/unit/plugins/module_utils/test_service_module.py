@@ -50,7 +50,9 @@ def diff_of(state: str, record: Path, services: list[dict[str, Any]]) -> dict[st
 def test_given_services_whose_state_cannot_be_told_when_stopped_then_they_are_named_and_the_others_are_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(command: Any, **_options: Any) -> tuple[int, str, str]:
+    def run(command: Any, handle_exceptions: bool = True) -> tuple[int, str, str]:
+        if "missing" in command:
+            raise EndedError if handle_exceptions else FileNotFoundError(2, "No such file or directory", "missing")
         if "broken" in command:
             return 9, "", "no database"
         return (0, "LoadState=not-found", "") if "show" in command else Module.run_command(module, command)
@@ -61,6 +63,7 @@ def test_given_services_whose_state_cannot_be_told_when_stopped_then_they_are_na
         services=read_services(
             [
                 {"name": "odd", "status": ["broken"], "stop": ["stop"], "timeout": 1},
+                {"name": "gone", "status": ["missing"], "stop": ["stop"], "timeout": 1},
                 "ngnix",
                 {"name": "queue", **{do: ["queue", do] for do in ("status", "stop")}},
             ]
@@ -75,8 +78,9 @@ def test_given_services_whose_state_cannot_be_told_when_stopped_then_they_are_na
     result = ended.value.args[0]
     failures = result["stretch"]["failures"]
     assert failures[0].startswith("odd (its state is unknown: odd: broken ended with exit status 9")
-    assert failures[1].startswith("ngnix (systemd does not know it")
-    assert [one["name"] for one in result["services"]] == ["odd", "queue"]
+    assert "No such file or directory: 'missing'" in failures[1]
+    assert failures[2].startswith("ngnix (systemd does not know it")
+    assert [one["name"] for one in result["services"]] == ["odd", "gone", "queue"]
     assert Module.status == 3
 
 
