@@ -14,7 +14,7 @@ from ansible.template import Templar, trust_as_template
 
 ROOT = Path(__file__).parents[3]
 (PLAY,) = yaml.safe_load((ROOT / "playbooks" / "notify.yml").read_text())
-TASK = next(task for task in PLAY["tasks"] if task["name"] == "Notify people")
+TASKS = {task["name"]: task for task in PLAY["tasks"]}
 EVENT = {"event_id": "E-1", "event_type": "Preempt", "event_status": "Scheduled", "resources": ["{{ 7 * 7 }}"]}
 TEXT = "Preempt of {{ 7 * 7 }}: Scheduled"
 
@@ -27,20 +27,31 @@ def trusted(value: Any) -> Any:
     return trust_as_template(value) if isinstance(value, str) else value
 
 
+def sent(task: str, argument: str, **given: Any) -> Any:
+    variables = {**trusted(PLAY["vars"]), "notify_event": EVENT, **given}
+    return Templar(DataLoader(), variables).template(trust_as_template(TASKS[task]["ansible.builtin.uri"][argument]))
+
+
 def sent_to(url: str) -> Any:
-    given = {**trusted(PLAY["vars"]), "notify_event": EVENT, "item": url}
-    return Templar(DataLoader(), given).template(trust_as_template(TASK["ansible.builtin.uri"]["body"]))
+    return sent("Notify people", "body", item=url)
 
 
 @pytest.mark.parametrize("host", ["prod-00.westeurope.logic.azure.com:443", "x.0a.environment.api.powerplatform.com"])
 def test_given_a_workflow_of_teams_when_people_are_notified_then_it_gets_a_card(host: str) -> None:
-    sent = sent_to(f"https://{host}/workflows/1")
+    body = sent_to(f"https://{host}/workflows/1")
 
-    (attachment,) = sent["attachments"]
-    assert (sent["type"], sent["text"], sent["event"]) == ("message", TEXT, EVENT)
+    (attachment,) = body["attachments"]
+    assert (body["type"], body["text"], body["event"]) == ("message", TEXT, EVENT)
     assert attachment["contentType"] == "application/vnd.microsoft.card.adaptive"
     assert attachment["content"]["body"] == [{"type": "TextBlock", "text": TEXT, "wrap": True}]
 
 
 def test_given_another_chat_when_people_are_notified_then_it_gets_the_text_and_the_event_alone() -> None:
     assert sent_to("https://hooks.slack.com/logic.azure.com/x") == {"text": TEXT, "event": EVENT}
+
+
+@pytest.mark.parametrize("end", ["", "/", "//"])
+def test_given_the_url_of_an_alertmanager_with_a_slash_when_alerts_are_silenced_then_it_is_the_same(end: str) -> None:
+    silences = sent("Silence the alerts about the machines", "url", notify_alertmanager_url=f"http://a/am{end}")
+
+    assert silences == "http://a/am/api/v2/silences"
