@@ -8,16 +8,17 @@ import re
 from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 RUNNING = "running"
-STARTING = "starting"
-"""A unit that systemd starts, or starts again and again because it fails."""
+CHANGING = "changing"
+"""A unit that systemd starts or stops, or starts again and again because it fails."""
 STOPPED = "stopped"
 ENDED = "ended"
 UNKNOWN = "unknown"
 """A unit that systemd has never heard of."""
-STATES = (RUNNING, STARTING, STOPPED, ENDED, UNKNOWN)
+STATES = (RUNNING, CHANGING, STOPPED, ENDED, UNKNOWN)
 
 # What systemd says of a unit that is not down. Only what is known to be down is down.
-_ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing", "maintenance")
+_UP = ("active", "reloading", "refreshing")
+_CHANGING = ("activating", "deactivating", "maintenance")
 # `is-active` has one answer for a unit that is stopped and for one that does not exist.
 _SHOW = ["systemctl", "show", *("--property=" + name for name in ("LoadState", "ActiveState", "Job", "Type")), "--"]
 # The units that systemd stops with a unit, and does not start with it.
@@ -50,7 +51,7 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
 
     :param name: that of the unit, where `status` is empty
     :param status: a command that ends with 0 if the service runs, with 1, 2 or 3 if it does not
-    :returns: `RUNNING`, `STOPPED`, and of a unit also `STARTING`, `UNKNOWN`, or `ENDED` if it has done its work, as a
+    :returns: `RUNNING`, `STOPPED`, and of a unit also `CHANGING`, `UNKNOWN`, or `ENDED` if it has done its work, as a
         oneshot does. A oneshot that does its work is `RUNNING`
     :raises ServiceStateError: if the command ends in another way
     """
@@ -70,11 +71,12 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
         return RUNNING if code == 0 else STOPPED
     active = _property(said, "ActiveState")
     is_oneshot = _property(said, "Type") == "oneshot"
-    if active in _ACTIVE and (active != "activating" or is_oneshot):
+    # At a boot, what is about to be started is inactive, and has a job; so has what runs and is about to be stopped.
+    has_job = _property(said, "Job") not in ("", "0")
+    if (active in _UP and not has_job) or (active == "activating" and is_oneshot):
         return RUNNING
-    # At a boot, what is about to be started is inactive, and has a job.
-    if active == "activating" or _property(said, "Job") not in ("", "0"):
-        return STARTING
+    if active in (*_UP, *_CHANGING) or has_job:
+        return CHANGING
     if _property(said, "LoadState") not in ("loaded", "masked"):
         return UNKNOWN
     return ENDED if is_oneshot and active != "failed" else STOPPED
@@ -89,7 +91,7 @@ def stopped_with(name: str, run: Runner) -> List[str]:
         units = str(said or "").split("\n\n") if code == 0 else []
         behind = [each for unit in units for kind in _BEHIND for each in _property(unit, kind).split()]
         for unit in units:
-            is_up = _property(unit, "ActiveState") in _ACTIVE
+            is_up = _property(unit, "ActiveState") in (*_UP, *_CHANGING)
             can_start = _property(unit, "CanStart") == "yes" and _property(unit, "Transient") != "yes"
             found[_property(unit, "Id")] = is_up and can_start
         ahead = [each for each in dict.fromkeys(behind) if each not in found]

@@ -265,11 +265,11 @@ def test_given_what_was_stopped_when_started_then_what_does_not_run_yet_and_fail
     assert done.failures == ("app (Start the service: exit status 7: no)",)
 
 
-def test_given_a_unit_that_systemd_starts_already_when_started_then_systemctl_waits_for_that() -> None:
+def test_given_a_unit_that_systemd_starts_or_stops_when_started_then_systemctl_waits_for_that() -> None:
     machine = Machine()
     services = [service("web", start=["go"]), service("db", start_tasks="/x.yml")]
 
-    done = start(services, {"web": "starting", "db": "starting"}, FIRST, "", machine.world)
+    done = start(services, {"web": "changing", "db": "changing"}, FIRST, "", machine.world)
 
     assert (done.next, done.failures) == ("", ())
     assert machine.ran == ["90 systemctl start -- web", "90 systemctl start -- db"]

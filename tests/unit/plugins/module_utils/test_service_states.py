@@ -28,8 +28,8 @@ def unit(active: str, load: str = "loaded", kind: str = "simple") -> str:
 @pytest.mark.parametrize(
     ("active", "state"),
     [
-        *((active, "running") for active in ("active", "deactivating", "reloading", "refreshing", "maintenance")),
-        ("activating", "starting"),
+        *((active, "running") for active in ("active", "reloading", "refreshing")),
+        *((active, "changing") for active in ("activating", "deactivating", "maintenance")),
         *((active, "stopped") for active in ("inactive", "failed", "")),
     ],
 )
@@ -45,8 +45,8 @@ def test_given_a_unit_that_systemd_does_not_know_then_that_is_its_state(load: st
     assert unit("active", load) == "running"
 
 
-def test_given_a_unit_that_is_about_to_be_started_then_it_starts() -> None:
-    assert unit("inactive\nJob=7") == "starting"
+def test_given_a_unit_that_is_about_to_be_started_or_stopped_then_it_changes() -> None:
+    assert unit("inactive\nJob=7") == unit("active\nJob=7") == "changing"
     assert unit("inactive\nJob=") == unit("inactive\nJob=0") == "stopped"
 
 
