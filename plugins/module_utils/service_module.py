@@ -156,7 +156,7 @@ def _with_those_behind(module: AnsibleModule, services: Services) -> Services:
         named = {called for each in (*services, *noted) for called in (each["name"], each["name"] + ".service")}
         is_unit = is_asked(one) and not one["status"]
         behind = stopped_with(one["name"], _runner(module)) if is_unit else []
-        noted += [{"name": each} for each in reversed(behind) if each not in named]
+        noted += [{"name": each, "timeout": one["timeout"]} for each in reversed(behind) if each not in named]
         noted.append(one)
     return noted
 

@@ -123,16 +123,16 @@ def test_given_a_unit_that_stops_with_a_service_when_this_is_started_then_both_r
         ]
         return 0, "\n".join(told), ""
 
-    def names_when(state: str) -> list[str]:
-        services = read_services(["listed", "base"])
+    def told_when(state: str) -> list[tuple[str, float]]:
+        services = read_services(["listed", {"name": "base", "timeout": 200}])
         module: Any = Module(state=state, record=str(tmp_path / "services"), services=services)
         module.run_command = run
         with pytest.raises(EndedError) as ended:
             run_ordered_services(module)
-        return [one["name"] for one in ended.value.args[0]["services"]]
+        return [(one["name"], one["timeout"]) for one in ended.value.args[0]["services"]]
 
-    assert names_when("stopped") == ["listed", "base"]
-    assert names_when("restored") == ["base", "app.service", "listed"]
+    assert told_when("stopped") == [("listed", 90.0), ("base", 200.0)]
+    assert told_when("restored") == [("base", 200.0), ("app.service", 200.0), ("listed", 90.0)]
     assert up == {"base", "app.service", "listed"}
 
 
