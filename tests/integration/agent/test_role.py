@@ -64,6 +64,7 @@ class Machine:
         self.journal = self.root / "var" / "foghorn" / "agent"
         self.unit = self.root / "foghorn-agent.service"
         self.socket = self.root / "foghorn-agent.socket"
+        self.preset = self.root / "presets" / "50-foghorn-agent.preset"
         self.problem = directory / "problem"
         self.output = ""
         bin_directory = directory / "bin"
@@ -99,6 +100,7 @@ class Machine:
             "__handler_agent_journal": str(self.journal),
             "__handler_agent_unit": str(self.unit),
             "__handler_agent_socket": str(self.socket),
+            "__handler_agent_preset": str(self.preset),
             "__handler_agent_booted": booted,
             "__handler_agent_ask": [
                 *(sys.executable, str(HERE / "status.py")),
@@ -219,6 +221,7 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
         "foghorn-agent.service",
         "foghorn-agent.socket",
         "lib/foghorn/foghorn-agent",
+        "presets/50-foghorn-agent.preset",
     ]
     installed = (machine.program, machine.config, machine.unit, machine.socket)
     assert [mode_of(path) for path in installed] == [0o755, 0o600, 0o644, 0o644]
@@ -363,6 +366,30 @@ def test_given_a_machine_for_an_image_when_told_to_start_nothing_then_it_is_only
 
     assert machine.play(handler_agent_state="absent") == 0, machine.output
     assert not machine.config.parent.exists()
+
+
+@pytest.mark.skipif(shutil.which("systemctl") is None, reason="needs systemd's own systemctl")
+def test_given_an_image_without_a_machine_id_when_its_first_boot_applies_all_presets_then_the_agent_stays_enabled(
+    machine: Machine,
+) -> None:
+    assert machine.play(booted=False) == 0, machine.output
+    tree = machine.directory / "tree"
+    units = tree / "etc" / "systemd" / "system"
+    presets = tree / "etc" / "systemd" / "system-preset"
+    of_the_distribution = tree / "usr" / "lib" / "systemd" / "system-preset"
+    for path in (units, of_the_distribution):
+        path.mkdir(parents=True)
+    shutil.copy(machine.unit, units)
+    shutil.copytree(machine.preset.parent, presets)
+    # As Fedora, RHEL and Azure Linux have it.
+    (of_the_distribution / "99-default-disable.preset").write_text("disable *\n")
+    offline = ["systemctl", f"--root={tree}"]
+    subprocess.run([*offline, "enable", machine.unit.name], check=True)
+
+    subprocess.run([*offline, "preset-all"], check=True)
+
+    said = subprocess.run([*offline, "is-enabled", machine.unit.name], stdout=subprocess.PIPE, text=True, check=False)
+    assert said.stdout == "enabled\n"
 
 
 def test_given_facts_of_the_machine_before_it_was_rebuilt_when_installed_then_its_own_count(
