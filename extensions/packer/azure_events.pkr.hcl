@@ -62,7 +62,9 @@ build {
   # Last: the machine has no identity afterwards, and nothing can be done on it any more.
   provisioner "shell" {
     execute_command = "chmod +x {{ .Path }}; sudo {{ .Vars }} sh {{ .Path }}"
-    inline          = ["waagent -force -deprovision+user", "export HISTSIZE=0", "sync"]
-    inline_shebang  = "/bin/sh -x"
+
+    # waagent leaves the machine id, which all machines of the image would share.
+    inline         = ["waagent -force -deprovision+user && truncate --size 0 /etc/machine-id && export HISTSIZE=0 && sync"]
+    inline_shebang = "/bin/sh -x"
   }
 }

@@ -35,6 +35,24 @@ def test_given_the_template_for_packer_when_it_is_read_then_nothing_follows_the_
     assert "waagent -force -deprovision+user" in template
 
 
+@pytest.mark.parametrize(("status", "emptied"), [(0, "--size 0 /etc/machine-id\n"), (1, "")])
+def test_given_the_last_step_of_packer_when_run_then_the_image_has_no_machine_id_and_is_none_without_waagent(
+    tmp_path: Path, status: int, emptied: str
+) -> None:
+    template = (PACKER / "azure_events.pkr.hcl").read_text(encoding="utf-8")
+    (commands,) = re.findall(r"^    inline +=(.+)$", template, re.MULTILINE)
+    for name, does in {"waagent": f"exit {status}", "truncate": f'echo "$@" >{tmp_path}/emptied', "sync": ""}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "emptied").touch()
+
+    done = subprocess.run(
+        ["/bin/sh"], input="\n".join(json.loads(commands)), env={"PATH": str(tmp_path)}, text=True, check=False
+    )
+
+    assert (done.returncode, (tmp_path / "emptied").read_text()) == (status, emptied)
+
+
 @pytest.mark.skipif(shutil.which("packer") is None, reason="there is no packer on this machine")
 def test_given_packer_when_it_validates_the_template_then_it_has_no_complaints(tmp_path: Path) -> None:
     for name in ("azure_events.pkr.hcl", "image.yml"):
@@ -69,6 +87,7 @@ def test_given_the_template_for_image_builder_when_it_is_read_then_it_installs_v
     assert "foghorn.azure_events.install_agent" in installing
     assert "handler_agent_service_state=stopped" in installing
     assert installing.index("install_agent") < installing.index("foghorn.azure_events.verify_image")
+    assert installing.splitlines()[-1] == "sudo truncate --size 0 /etc/machine-id"
     # On a machine that was started from the image.
     assert re.search(r"foghorn.azure_events.verify_image .*-e verify_image_has_booted=true", validating)
     assert set(re.findall(r"parameters\('(\w+)'\)", json.dumps(resource))) == set(template["parameters"])
