@@ -63,3 +63,16 @@ def test_given_no_credential_then_it_says_what_it_could_not_check_and_how_to_pro
         assert status == 0, run.output
         assert "note    Azure: sign-in: nothing could be asked: " in run.output
         assert "az login" in run.output
+
+
+def test_given_a_limit_that_leaves_out_the_controller_then_it_is_refused_as_there_would_be_no_report(
+    tmp_path: Path,
+) -> None:
+    with Fleet(tmp_path, 83, 1) as fleet:
+        endpoint = "{{ handle_events_endpoint }}"
+        refused, run = fleet.run("doctor", "--limit", "host0", doctor_endpoint=endpoint)
+        assert refused == 2, run.output
+        assert "--limit leaves out localhost" in run.text
+        named, run = fleet.run("doctor", "--limit", "host0,localhost", doctor_endpoint=endpoint)
+        assert named == 0, run.output
+        assert "ok      host0: metadata service" in run.output

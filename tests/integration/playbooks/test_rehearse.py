@@ -97,6 +97,7 @@ def test_given_another_handler_when_rehearsed_then_its_approval_is_judged(fleet:
         (("-e", "rehearse_confirmed=true"), {}, "Name test machines with --extra-vars rehearse_hosts="),
         (ALL, {"rehearse_deploy": True}, "rehearse_endpoint is not set"),
         (ALL, {"rehearse_hit": ["host0", "web9"]}, "rehearse_hit: web9 is not one of rehearse_hosts"),
+        ((*ALL, "--limit", "host0"), {}, "--limit leaves out localhost"),
     ],
 )
 def test_given_invalid_input_when_rehearsed_then_it_is_named_before_anything_is_touched(

@@ -56,6 +56,7 @@ BEFORE_CONTACT = {
     "redeploy_early_hosts",
     "handle_os_upgrades_hosts",
     "prepare_for_updates_hosts",
+    "ansible_limit",
 }
 
 
