@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-TEMPLATES = Path(__file__).resolve().parents[4] / "roles" / "handler_agent" / "templates"
+ROLES = Path(__file__).resolve().parents[4] / "roles"
+TEMPLATES = ROLES / "handler_agent" / "templates"
 OLDEST = 219
 # 1 stands for all that is older than the oldest by far.
 FIRST_VERSION = {
@@ -78,3 +79,11 @@ def test_given_an_older_systemd_when_the_agent_fails_again_and_again_then_it_is_
     text = (TEMPLATES / "foghorn-agent.service.j2").read_text(encoding="utf-8")
     unit, service = text.index("[Unit]"), text.index("[Service]")
     assert unit < text.index("\nStartLimitIntervalSec=0\n") < service < text.index("\nStartLimitInterval=0\n")
+
+
+@pytest.mark.parametrize("template", sorted(ROLES.glob("*/templates/*.j2")), ids=lambda path: path.name)
+def test_given_another_controller_when_it_writes_a_unit_then_nothing_of_it_is_in_there_and_nothing_restarts(
+    template: Path,
+) -> None:
+    # By ansible.cfg, it may have the controller's name, which each container has anew, its user and the time.
+    assert "ansible_managed" not in template.read_text(encoding="utf-8")
