@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What runs on the controller does so as the user who started the run, whatever the inventory has for all hosts.
 
-`ansible_become: true` holds for localhost too, and outranks `become: false`: only a variable outranks it.
+`ansible_become: true` holds for localhost too, and outranks `become: false`: only a variable outranks it. So does
+`ansible_shell_type: powershell`, which an inventory of Windows hosts alone may have for all.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ def test_given_a_task_on_the_controller_then_no_variable_of_all_hosts_makes_it_r
 def test_given_a_playbook_that_needs_no_azure_then_the_python_of_ansible_playbook_is_enough_on_the_controller() -> None:
     expected = {
         "ansible_connection": "local",
+        "ansible_shell_type": "sh",
         "ansible_become": False,
         "ansible_python_interpreter": "{{ ansible_playbook_python }}",
     }
@@ -56,3 +58,14 @@ def test_given_a_playbook_that_needs_no_azure_then_the_python_of_ansible_playboo
     ]
     assert len(found) >= 5
     assert [name for name, value in found if value != expected] == []
+
+
+def test_given_windows_hosts_alone_then_a_play_on_the_controller_has_its_own_shell() -> None:
+    plays = [
+        (path.name, play["vars"].get("ansible_shell_type"))
+        for path in (ROOT / "playbooks").glob("*.yml")
+        for play in yaml.safe_load(path.read_text(encoding="utf-8"))
+        if "tasks" in play and is_on_controller(play)
+    ]
+    assert len(plays) >= 5
+    assert [name for name, shell in plays if shell != "sh"] == []
