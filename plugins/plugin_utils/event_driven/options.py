@@ -70,8 +70,6 @@ _OF_SOURCE = {
     IMDS: frozenset(["endpoint", "api_version", "connect_timeout"]),
     LIFECYCLE_HOOKS: frozenset(["scale_sets", "auth_source", *VARIABLES]) - {"ad_user"},
 }
-# ansible-rulebook adds this argument for sources that it sends feedback to.
-_FOREIGN = frozenset(["eda_feedback_queue", "feedback"])
 _TIMEOUTS = {AGENTS: 10.0, RESOURCE_GRAPH: DEFAULT_TIMEOUT, IMDS: DEFAULT_TIMEOUT, LIFECYCLE_HOOKS: DEFAULT_TIMEOUT}
 
 
@@ -123,7 +121,7 @@ def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Option
         raise OptionError("source: %r is not one of %s" % (source, ", ".join(SOURCES)))
     known = _COMMON | _OF_SOURCE[source]
     for name in given:
-        if name not in known and name not in _FOREIGN:
+        if name not in known:
             raise OptionError(
                 "%s: is not an option of the source %s. Give one of %s" % (name, source, ", ".join(sorted(known)))
             )

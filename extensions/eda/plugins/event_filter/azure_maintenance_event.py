@@ -55,6 +55,8 @@ notes:
   - Before ansible-rulebook 1.2 a filter returns exactly one event for each event. There, a dropped event becomes an
     empty event, and only the first of several events in one message passes, with a warning. Event Grid puts one event
     into each message of Service Bus and of Event Hubs.
+  - Leave C(feedback) of a source off. It would wait for an answer to each event, and to one that this filter drops
+    ansible-rulebook gives none.
   - Event Grid delivers to a webhook only after a handshake, which neither C(ansible.eda.webhook) nor an event stream
     answers. Let it deliver to Service Bus or Event Hubs.
 """

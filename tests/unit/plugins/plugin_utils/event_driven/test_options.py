@@ -120,6 +120,8 @@ def test_given_scale_sets_when_they_are_read_then_they_are_asked_every_half_minu
         ({"agents": AGENTS, "remind_every": 60, "remind_within": "soon"}, "remind_within"),
         ({"agents": AGENTS, "timeout": -1}, "timeout"),
         ({"agents": AGENTS, "timeuot": 5}, "timeuot"),
+        # Nobody would read the queue that ansible-rulebook then waits for.
+        ({"agents": AGENTS, "feedback": True, "eda_feedback_queue": object()}, "feedback"),
         ({"agents": AGENTS, "endpoint": "http://127.0.0.1"}, "endpoint"),
         ({"source": "imds", "endpoint": "ftp://x"}, "endpoint"),
         ({"source": "imds", "endpoint": 3}, "endpoint"),
