@@ -50,7 +50,13 @@ _UNPACK = """
 [IO.File]::WriteAllText([IO.Path]::Combine(%(target)s, 'archive.sha256'), %(checksum)s)
 """
 _MAKE_DIRECTORY = "[void][IO.Directory]::CreateDirectory(%(path)s)"
-_REMOVE = "if ([IO.Directory]::Exists(%(path)s)) { [IO.Directory]::Delete(%(path)s, $true) }"
+# Endpoint protection may hold for seconds what was written, or has run.
+_REMOVE = """
+for ($try = 1; [IO.Directory]::Exists(%(path)s); $try++) {
+    try { [IO.Directory]::Delete(%(path)s, $true) }
+    catch { if ($try -ge 40) { throw }; [Threading.Thread]::Sleep(250) }
+}
+"""
 
 
 class ActionModule(WindowsHostAction):
@@ -73,11 +79,15 @@ class ActionModule(WindowsHostAction):
             if not 1 <= options["timeout"] <= 86400:
                 raise AnsibleActionFail("timeout: %s: expected seconds from 1 to 86400" % options["timeout"])
             return {**result, **self._rotate(options["state"], options["timeout"])}
+        return {**result, **self._place(options)}
+
+    def _place(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Have the agent there, or not."""
         checksum = (options["python_checksum"] or "").lower()
         known, has, work, python, program, separator = self._look()
         try:
             if options["state"] == "absent":
-                return {**result, **self._remove(has, python, program)}
+                return self._remove(has, python, program)
             if known != checksum:
                 python = self._give_python(options["python_archive"], checksum, work, separator)
             with open(options["program"], "rb") as file:
@@ -85,9 +95,12 @@ class ActionModule(WindowsHostAction):
             if has != hashlib.sha256(content).hexdigest():
                 program = work + separator + "foghorn-agent.pyz"
                 self._connection.put_file(options["program"], program)
-            return {**result, **self._install(python, program, options["files"], work, separator)}
+            return self._install(python, program, options["files"], work, separator)
         finally:
-            self._powershell(_REMOVE % {"path": quoted(work)})
+            # What was done counts, or why it was not.
+            tidied = self._powershell(_REMOVE % {"path": quoted(work)}, may_fail=True)
+            if tidied.status != 0:
+                self._display.warning("%s could not be removed: %s" % (plain(work), said_by(tidied)))
 
     def _rotate(self, state: str, timeout: float) -> dict[str, Any]:
         """Have the agent take the machine out of rotation, as by hand, or undo that."""

@@ -121,3 +121,16 @@ def test_given_an_archive_whose_answer_is_cut_off_or_no_http_then_the_option_is_
         with pytest.raises(AnsibleActionFail, match=r"^python_archive: http://127.* cannot be fetched: "):
             _fetch("http://127.0.0.1:%d/python.zip" % server.getsockname()[1], str(tmp_path / "python.zip"))
         thread.join()
+
+
+def test_given_a_machine_that_cannot_be_tidied_up_when_an_installation_fails_then_its_reason_is_said(
+    tmp_path: Path,
+) -> None:
+    archive = tmp_path / "python.zip"
+    archive.write_bytes(b"PK")
+    machine = WindowsMachine((0, "||C:\\work|C:\\python.exe|C:\\agent.pyz|\\\r\n", ""), (1, "", "it is in use"))
+
+    with pytest.raises(AnsibleActionFail, match=r"^python_checksum: "):
+        machine.reached_by(ActionModule)._place(
+            {"state": "present", "program": "", "python_archive": str(archive), "python_checksum": "0" * 64}
+        )
