@@ -130,7 +130,7 @@ def test_given_services_when_they_are_stopped_and_started_by_steps_then_the_serv
     try:
         assert service("start", "Spooler").process.returncode == 0
         assert service("is-active", "Spooler.service").output == "active\n"
-        assert service("stop", "Spooler").output == "stopped Spooler\n"
+        assert service("stop", "Spooler").output == "stopped spooler\n"
         assert service("stop", "Spooler").output == ""
         is_active = service("is-active", "Spooler")
         assert (is_active.process.returncode, is_active.output) == (3, "inactive\n")

@@ -192,7 +192,11 @@ def test_given_a_name_that_no_service_has_then_it_is_refused(name: object) -> No
 
 
 def test_given_a_unit_of_systemd_then_its_service_has_the_name_without_the_suffix() -> None:
-    assert [services.full_name(name) for name in ("W3SVC", "app.service")] == ["W3SVC", "app"]
+    assert services.full_name("app.service") == "app"
+
+
+def test_given_the_names_of_a_service_in_its_stop_and_its_start_when_their_case_differs_then_they_are_one() -> None:
+    assert services.full_name("W3SVC") == services.full_name("w3svc")
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ def is_name(value: Any) -> bool:
 
 
 def full_name(name: str) -> str:
-    """The name under which a service is known, whoever names it."""
+    """The name under which a service is known, whoever names it, and in upper or lower case."""
+    name = name.lower()
     return name[: -len(_UNIT)] if name.endswith(_UNIT) else name
 
 
