@@ -41,6 +41,8 @@ class Process(NamedTuple):
     processes: int
     """How many processes run side by side, each with a state of its own; 1 since HAProxy 2.5."""
     version: str
+    uptime: int = 0
+    """Seconds. In a container, each process has the same number."""
 
 
 def read_servers(text: str) -> List[ServerState]:
@@ -123,6 +125,7 @@ def read_process(text: str) -> Process:
         pid=_number(said, "Pid"),
         processes=_number(said, "Nbproc") if "Nbproc" in said else 1,
         version=said.get("Version", "unknown"),
+        uptime=_number(said, "Uptime_sec") if "Uptime_sec" in said else 0,
     )
 
 

@@ -212,7 +212,7 @@ class _Work:
     ) -> None:
         self._api = api
         self._master = master
-        self._pid = process.pid
+        self._process = process
         self._clock = clock
         self._sleep = sleep
         self._goals = []  # type: List[Goal]
@@ -564,10 +564,10 @@ class _Work:
 
     def _refresh(self) -> None:
         """Read the state of the servers of the order, and whether the same HAProxy still answers."""
-        pid = self._api.show("show info", read_process).pid
-        if pid != self._pid:
-            self._pid = pid
+        process = self._api.show("show info", read_process)
+        if process.pid != self._process.pid or process.uptime < self._process.uptime:
             self._reloads += 1
+        self._process = process
         chosen = {(goal.backend, goal.server) for goal in self._goals}
         backends = sorted({goal.backend for goal in self._goals})
         command = "show servers state" + (" %s" % backends[0] if len(backends) == 1 else "")

@@ -68,6 +68,7 @@ class ScriptedHaproxy:
         self.servers = servers
         self.level = level
         self.pid = 4711
+        self.uptime = 60
         self.processes = 1
         self.old_workers: Dict[int, List[Server]] = {}
         self.commands: List[str] = []
@@ -105,9 +106,10 @@ class ScriptedHaproxy:
         """The server at backend/name."""
         return next(server for server in self.servers if "%s/%s" % (server.backend, server.name) == place)
 
-    def reload(self) -> None:
+    def reload(self, in_a_container: bool = False) -> None:
         """Restart: another process, with the state of the configuration."""
-        self.pid += 1
+        self.pid += not in_a_container
+        self.uptime = 0
         for server in self.servers:
             server.admin_state, server.weight = server.configured
 
@@ -142,7 +144,11 @@ class ScriptedHaproxy:
         if words[0].startswith("@!"):
             return self._ask_old_worker(int(words[0][2:]))
         if words[:2] == ["show", "info"]:
-            return "Name: HAProxy\nVersion: 2.6.12\nNbproc: %d\nPid: %d\n" % (self.processes, self.pid)
+            return "Name: HAProxy\nVersion: 2.6.12\nNbproc: %d\nPid: %d\nUptime_sec: %d\n" % (
+                self.processes,
+                self.pid,
+                self.uptime,
+            )
         if words[:3] == ["show", "servers", "state"]:
             return self._show_state(words[3:])
         if words[:2] == ["show", "stat"]:

@@ -178,7 +178,7 @@ def test_given_sockets_when_they_are_read_then_those_of_one_process_and_the_mast
 
 
 def test_given_no_number_of_processes_when_the_process_is_read_then_it_is_one() -> None:
-    assert read_process("Name: HAProxy\nVersion: 3.0.5\nPid: 12\nnode: a:b\n\n") == (12, 1, "3.0.5")
+    assert read_process("Name: HAProxy\nVersion: 3.0.5\nPid: 12\nnode: a:b\n\n") == (12, 1, "3.0.5", 0)
 
 
 def understand(read: Callable[[str], Any], text: str) -> str:

@@ -575,11 +575,12 @@ class TestWaiting:
         assert run(server="web_0", state="maintenance", wait=True).changed is False
         assert haproxy.changes == told
 
+    @pytest.mark.parametrize("in_a_container", [False, True])
     def test_given_a_reload_in_the_middle_when_it_waits_then_it_sets_the_state_again_and_says_so(
-        self, haproxy: ScriptedHaproxy, run: Run, time: Time
+        self, haproxy: ScriptedHaproxy, run: Run, time: Time, in_a_container: bool
     ) -> None:
         haproxy.find("web/web_0").sessions = 1
-        time.at(4, haproxy.reload)
+        time.at(4, lambda: haproxy.reload(in_a_container))
         time.at(9, lambda: setattr(haproxy.find("web/web_0"), "sessions", 0))
 
         outcome = run(server="web_0", state="drain", wait=True)
