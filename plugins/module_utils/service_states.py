@@ -17,7 +17,8 @@ UNKNOWN = "unknown"
 STATES = (RUNNING, CHANGING, STOPPED, ENDED, UNKNOWN)
 
 # What systemd says of a unit that is not down. Only what is known to be down is down.
-_UP = ("active", "reloading", "refreshing")
+_RELOADING = ("reloading", "refreshing")
+_UP = ("active", *_RELOADING)
 _CHANGING = ("activating", "deactivating", "maintenance")
 # `is-active` has one answer for a unit that is stopped and for one that does not exist.
 _SHOW = ["systemctl", "show", *("--property=" + name for name in ("LoadState", "ActiveState", "Job", "Type")), "--"]
@@ -73,7 +74,7 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
     is_oneshot = _property(said, "Type") == "oneshot"
     # At a boot, what is about to be started is inactive, and has a job; so has what runs and is about to be stopped.
     has_job = _property(said, "Job") not in ("", "0")
-    if (active in _UP and not has_job) or (active == "activating" and is_oneshot):
+    if active in (_RELOADING if has_job else _UP) or (active == "activating" and is_oneshot):
         return RUNNING
     if active in (*_UP, *_CHANGING) or has_job:
         return CHANGING

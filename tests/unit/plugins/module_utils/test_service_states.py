@@ -47,6 +47,7 @@ def test_given_a_unit_that_systemd_does_not_know_then_that_is_its_state(load: st
 
 def test_given_a_unit_that_is_about_to_be_started_or_stopped_then_it_changes() -> None:
     assert unit("inactive\nJob=7") == unit("active\nJob=7") == "changing"
+    assert unit("reloading\nJob=7") == "running"
     assert unit("inactive\nJob=") == unit("inactive\nJob=0") == "stopped"
 
 
