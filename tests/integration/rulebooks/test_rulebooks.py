@@ -171,7 +171,12 @@ class Rulebook:
     """A run of ansible-rulebook."""
 
     def __init__(self, fleet: Fleet, rulebook: Path, controller: str, collections: Path, **variables: Any) -> None:
-        inventory, environment = fleet.write_inventory(), fleet.environment
+        inventory, environment = fleet.path / "inventory", fleet.environment
+        content = yaml.safe_load(fleet.write_inventory().read_text())
+        # Of a file alone, those beside it would stay behind.
+        for path, part in ((Path("group_vars/all.yml"), content["all"].pop("vars")), (Path("hosts.yml"), content)):
+            (inventory / path).parent.mkdir(parents=True, exist_ok=True)
+            (inventory / path).write_text(yaml.safe_dump(part))
         (fleet.path / "vars.yml").write_text(json.dumps(variables))
         self._output = fleet.path / "rulebook.txt"
         environment["PATH"] = os.pathsep.join([str(BIN), environment["PATH"]])
