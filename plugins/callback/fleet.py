@@ -19,6 +19,8 @@ description:
   - Failures are printed at once, in full and only once. The report comes last. A run that is interrupted says which
     hosts are out of rotation, and what brings them back.
   - For other plays it prints failures, C(debug) output, and a recap. With C(-v) it also prints changes.
+# What ansible-runner joins with its own, as in AWX: where there is no such key, it ends with an error.
+options: {}
 requirements:
   - Set it as the standard output callback, for one run with E(ANSIBLE_STDOUT_CALLBACK), or in C(ansible.cfg).
 """
@@ -67,7 +69,8 @@ class CallbackModule(CallbackBase):
         """By host, which of its failures were printed."""
         self._out: list[str] = []
         """Which hosts are out, or about to leave."""
-        self._is_terminal = sys.stdout.isatty()
+        # What ansible-runner keeps comes from a terminal of its own, at which nobody looks.
+        self._is_terminal = sys.stdout.isatty() and "ORIGINAL_STDOUT_CALLBACK" not in os.environ
         # An interrupted ansible-core tells callbacks nothing.
         atexit.register(self._end, os.getpid())
 

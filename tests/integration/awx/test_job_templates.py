@@ -202,7 +202,7 @@ class Story:
         self.jobs: dict[str, Job] = {}
         self.launched: set[str] = set()
         self.serving: dict[str, list[bool]] = {}
-        self._launch("planned", "plan")
+        self._launch("planned", "plan", ANSIBLE_STDOUT_CALLBACK="foghorn.azure_events.fleet")
         not_confirmed = {"rehearse_hosts": "all", "rehearse_endpoint": "", "rehearse_simulator_host": "h"}
         self._launch("not_confirmed", "rehearse", not_confirmed)
         self._launch("drained", "drain", {"drain_hosts": "host1"})
@@ -237,9 +237,16 @@ class Story:
         # It would be installed on this machine.
         self._launch("not_installed", "install_agent", {"install_agent_hosts": "host0"}, job_type="check")
 
-    def _launch(self, moment: str, template: str, answers: dict[str, Any] | None = None, job_type: str = "") -> None:
+    def _launch(
+        self,
+        moment: str,
+        template: str,
+        answers: dict[str, Any] | None = None,
+        job_type: str = "",
+        **environment: str,
+    ) -> None:
         self.jobs[moment] = self._launcher.launch(
-            template, self._inventory, answers or {}, self._environment, job_type=job_type
+            template, self._inventory, answers or {}, self._environment | environment, job_type=job_type
         )
         self.launched.add(template)
         self.serving[moment] = [host.is_serving() for host in self.hosts]
@@ -294,6 +301,15 @@ def test_given_an_announced_event_when_it_is_planned_then_the_plan_is_shown_and_
     assert "Batch 1 of 1: host0" in job.output
     assert "host0" in json.dumps(job.artifacts["handle_events_results"]), "for the next job of a workflow"
     assert story.serving["planned"] == [True, True]
+
+
+def test_given_the_callback_fleet_in_the_settings_when_a_job_runs_then_it_shows_the_run_and_not_what_comes_and_goes(
+    story: Story,
+) -> None:
+    job = story.jobs["planned"]
+
+    assert re.search(r"^\S*\d\d:\d\d:\d\d Report", job.output, re.MULTILINE), job.output
+    assert "\x1b[K" not in job.output
 
 
 def test_given_false_in_a_survey_when_a_rehearsal_is_launched_then_it_is_no_confirmation(story: Story) -> None:
