@@ -101,7 +101,7 @@ def answer_of(host: HostVariables) -> dict[str, Any]:
     scheduled = found.get("scheduled") or {}
     demand = host.raw("__handle_events_demand")
     refused = host.get("__handle_events_refusal") if demand else ""
-    mistake = refused or host.raw("__handle_events_python")
+    mistake = refused or host.raw("__asked_python")
     variables = {name: host.get(variable) for name, variable in _SAID_OF_HOSTS.items()}
     marker = _marker_of(host)
     return {

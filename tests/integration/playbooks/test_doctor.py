@@ -20,8 +20,8 @@ def test_given_a_host_that_is_away_and_a_feature_that_is_missing_then_both_are_r
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arm = {"subscription_id": SUBSCRIPTION, "features": {FEATURE: "NotRegistered"}}
-    with Fleet(tmp_path, 82, 3, arm=arm) as fleet:
-        here, away, twin = fleet.hosts
+    with Fleet(tmp_path, 82, 4, arm=arm) as fleet:
+        here, away, twin, old = fleet.hosts
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds[here.vm.lower()])
         options: dict[str, Any] = {
             "doctor_endpoint": "{{ handle_events_endpoint }}",
@@ -42,13 +42,18 @@ def test_given_a_host_that_is_away_and_a_feature_that_is_missing_then_both_are_r
         fleet.take_down(away)
         # The inventory leads two names to one machine.
         twin.variables["handle_events_endpoint"] = fleet.azure.imds[here.vm.lower()]
+        python = old.directory / "python"
+        python.write_text("#!/bin/sh\ncase $1 in -c) echo 3.6.8 ;; *) echo SyntaxError: future >&2; exit 1 ;; esac\n")
+        python.chmod(0o755)
+        old.variables |= {"ansible_connection": "local", "ansible_python_interpreter": str(python)}
         failed, run = fleet.run("doctor", doctor_needs=["publish"], **options)
         assert failed != 0, run.output
         assert f"error   {away.name}: reached: " in run.output
         assert f"error   /subscriptions/{SUBSCRIPTION}: feature {FEATURE}: NotRegistered" in run.output
         assert REGISTER in run.output
         assert f"warning {here.name} and {twin.name}: identity: both are the same VM" in run.output
-        assert "2 requirements are not met" in run.output
+        assert f"error   {old.name}: reached: {python} is Python 3.6.8, too old for ansible-core" in run.output
+        assert "3 requirements are not met" in run.output
 
 
 def test_given_no_credential_then_it_says_what_it_could_not_check_and_how_to_provide_one(

@@ -140,7 +140,7 @@ def test_given_what_its_agent_says_then_it_counts_only_where_the_host_is_hit(
 
 
 def test_given_a_host_that_was_refused_or_whose_python_is_too_old_then_that_is_its_answer() -> None:
-    assert answer(__handle_events_python="it is Python 2.7")["answer"] == {"msg": "it is Python 2.7"}
+    assert answer(__asked_python="it is Python 2.7")["answer"] == {"msg": "it is Python 2.7"}
     refused = {"__handle_events_refusal": "it is a Windows host"}
     assert answer(**refused)["answer"] == FOUND["scheduled"]
     assert answer(__handle_events_demand="move", **refused)["answer"] == {"msg": "it is a Windows host"}
