@@ -86,6 +86,10 @@ def _restore(module: AnsibleModule) -> Dict[str, Any]:
     if stranger:
         return {"changed": False, "states": {}, "stranger": stranger}
     states = _states(module, services)
+    # One that only stopped with another, and is gone with that, as a mount of its files, keeps no service down.
+    gone = [one["name"] for one in services if one.get("stopped_with") and states[one["name"]] == UNKNOWN]
+    services = [one for one in services if one["name"] not in gone]
+    states = {name: state for name, state in states.items() if name not in gone}
     if UNKNOWN in states.values():
         return {"changed": False, "states": states, "services": services}
     up = [name for name, state in states.items() if state == RUNNING]
@@ -156,7 +160,8 @@ def _with_those_behind(module: AnsibleModule, services: Services) -> Services:
         named = {called for each in (*services, *noted) for called in (each["name"], each["name"] + ".service")}
         is_unit = is_asked(one) and not one["status"]
         behind = stopped_with(one["name"], _runner(module)) if is_unit else []
-        noted += [{"name": each, "timeout": one["timeout"]} for each in reversed(behind) if each not in named]
+        about = {"timeout": one["timeout"], "stopped_with": one["name"]}
+        noted += [{"name": each, **about} for each in reversed(behind) if each not in named]
         noted.append(one)
     return noted
 

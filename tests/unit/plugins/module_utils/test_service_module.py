@@ -136,6 +136,35 @@ def test_given_a_unit_that_stops_with_a_service_when_this_is_started_then_both_r
     assert up == {"base", "app.service", "listed"}
 
 
+def test_given_a_unit_that_stopped_with_a_service_and_is_gone_by_now_when_started_then_the_service_runs_again(
+    tmp_path: Path,
+) -> None:
+    up, known = {"base", "mounted.mount"}, {"base", "mounted.mount"}
+
+    def run(command: list[str], **_options: Any) -> tuple[int, str, str]:
+        name = command[-1]
+        if "stop" in command:
+            up.clear()
+            known.remove("mounted.mount")
+        if "start" in command:
+            up.add(name)
+        behind = "mounted.mount" if name == "base" else ""
+        load, active = "loaded" if name in known else "not-found", "active" if name in up else "inactive"
+        return 0, f"Id={name}\nLoadState={load}\nActiveState={active}\nRequiredBy={behind}\nCanStart=yes\n", ""
+
+    def states_when(state: str) -> Any:
+        services = read_services(["base"])
+        module: Any = Module(state=state, record=str(tmp_path / "services"), services=services)
+        module.run_command = run
+        with pytest.raises(EndedError) as ended:
+            run_ordered_services(module)
+        return ended.value.args[0]["states"]
+
+    states_when("stopped")
+    assert states_when("restored") == {"base": "running"}
+    assert not (tmp_path / "services").exists()
+
+
 def test_given_commands_with_a_password_when_stopped_and_started_then_the_diff_shows_names_and_states_only(
     tmp_path: Path,
 ) -> None:
