@@ -161,9 +161,15 @@ def _with_those_behind(module: AnsibleModule, services: Services) -> Services:
         is_unit = is_asked(one) and not one["status"]
         behind = stopped_with(one["name"], _runner(module)) if is_unit else []
         about = {"timeout": one["timeout"], "stopped_with": one["name"]}
-        noted += [{"name": each, **about} for each in reversed(behind) if each not in named]
+        noted += [{"name": each, "start": _start_of(each), **about} for each in reversed(behind) if each not in named]
         noted.append(one)
     return noted
+
+
+def _start_of(unit: str) -> List[str]:
+    """A target would start all that it wants, also what did not run before; what stopped with it is noted itself."""
+    alone = ["systemctl", "start", "--job-mode=ignore-dependencies", "--", unit]
+    return alone if unit.endswith(".target") else []
 
 
 def _note(path: str, services: Services, is_dry: bool) -> bool:

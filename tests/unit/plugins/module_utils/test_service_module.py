@@ -108,7 +108,8 @@ def test_given_a_unit_that_never_comes_up_when_stopped_and_started_then_it_is_st
 
 
 def test_given_a_unit_that_stops_with_a_service_when_this_is_started_then_both_run_again(tmp_path: Path) -> None:
-    up = {"base", "app.service", "listed"}
+    up = {"base", "app.service", "listed", "all.target"}
+    started = []
 
     def run(command: list[str], **_options: Any) -> tuple[int, str, str]:
         names = command[command.index("--") + 1 :]
@@ -116,9 +117,10 @@ def test_given_a_unit_that_stops_with_a_service_when_this_is_started_then_both_r
             up.clear()
         if "start" in command:
             up.update(names)
+            started.append(command[-3:])
         told = [
             f"Id={name}\nLoadState=loaded\nActiveState={'active' if name in up else 'inactive'}\n"
-            f"RequiredBy={'app.service listed.service' if name == 'base' else ''}\nCanStart=yes\n"
+            f"RequiredBy={'app.service listed.service all.target' if name == 'base' else ''}\nCanStart=yes\n"
             for name in names
         ]
         return 0, "\n".join(told), ""
@@ -132,8 +134,10 @@ def test_given_a_unit_that_stops_with_a_service_when_this_is_started_then_both_r
         return [(one["name"], one["timeout"]) for one in ended.value.args[0]["services"]]
 
     assert told_when("stopped") == [("listed", 90.0), ("base", 200.0)]
-    assert told_when("restored") == [("base", 200.0), ("app.service", 200.0), ("listed", 90.0)]
-    assert up == {"base", "app.service", "listed"}
+    behind = [("app.service", 200.0), ("all.target", 200.0)]
+    assert told_when("restored") == [("base", 200.0), *behind, ("listed", 90.0)]
+    assert up == {"base", "app.service", "listed", "all.target"}
+    assert ["--job-mode=ignore-dependencies", "--", "all.target"] in started
 
 
 def test_given_a_unit_that_stopped_with_a_service_and_is_gone_by_now_when_started_then_the_service_runs_again(
