@@ -382,7 +382,7 @@ class _Work:
                     break
             self._sleep(min(POLL_INTERVAL, left))
             left = deadline.remaining()
-        self._goals = list(goals)
+        self._goals = [goal._replace(state=end.state) for goal, end in zip(self._goals, goals)]
         self._settle()
 
     def finish(self) -> None:
@@ -457,7 +457,7 @@ class _Work:
                 try:
                     self._tell(command)
                 except Refused as error:
-                    if " weight " not in command:
+                    if " static " not in error.answer:
                         raise
                     # By a static algorithm, where the configuration has another weight by now. It stays with that.
                     self._goals[number] = goal._replace(weight=None)

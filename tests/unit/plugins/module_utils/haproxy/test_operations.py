@@ -798,6 +798,17 @@ class TestRestoring:
         assert (outcome.failure, states(haproxy)) == (None, [(0, 20), (0, 50)])
         assert "refused 'set server web/web_0 weight 100': Backend is using" in outcome.warnings[0]
 
+    def test_given_a_socket_without_the_right_when_only_a_weight_is_restored_then_it_fails(
+        self, haproxy: ScriptedHaproxy, run: Run
+    ) -> None:
+        before = self.given_removed(run)
+        haproxy.reload()
+        haproxy.find("web/web_0").weight = 20
+        haproxy.level = "operator"
+
+        with pytest.raises(Refused, match="level admin"):
+            run(restore=before)
+
     def test_given_a_server_that_is_gone_when_the_others_are_restored_then_it_fails_after_that(
         self, haproxy: ScriptedHaproxy, run: Run
     ) -> None:

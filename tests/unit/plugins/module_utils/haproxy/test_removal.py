@@ -252,6 +252,19 @@ class TestUntilItIsUp:
         assert ready_at == [3.0]
         assert back.serving == ["web/web_0", "api/web_0"]
 
+    def test_given_a_weight_that_haproxy_refuses_when_put_back_from_maintenance_then_it_is_asked_and_said_once(
+        self, place: Place
+    ) -> None:
+        place.take_out(state="maintenance")
+        place.haproxy.servers[0].weight = 20
+        place.haproxy.answers["set server web/web_0 weight 100"] = "Backend is using a static LB algorithm.\n"
+
+        back = place.put_back(wait=True)
+
+        assert back.outcome is not None
+        assert len(back.outcome.warnings) == 1
+        assert (place.states["web/web_0"], place.kept) == (0, [])
+
     def test_given_a_check_without_a_result_when_put_back_from_maintenance_then_it_is_ready_at_the_deadline(
         self, place: Place
     ) -> None:
