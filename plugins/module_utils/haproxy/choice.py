@@ -37,14 +37,8 @@ def find_ambiguous(chosen: Sequence[Any], name: str) -> Optional[str]:
     for one in chosen:
         alike = [other.server for other in chosen if other.backend == one.backend]
         if one.server == name and len(alike) > 1:
-            return (
-                "backend %s has %d servers %s, of which HAProxy's commands reach the first. Give each another name"
-                % (
-                    one.backend,
-                    len(alike),
-                    name,
-                )
-            )
+            said = "backend %s has %d servers %s, of which HAProxy's commands reach the first. Give each another name"
+            return said % (one.backend, len(alike), name)
         if len(alike) > 1:
             return "%s is the address of %s in backend %s. Give the name, or the port as well, as in %s" % (
                 name,
