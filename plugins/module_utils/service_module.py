@@ -6,6 +6,7 @@
 import json
 import math
 import time
+from contextlib import suppress
 from typing import Any, Dict, List, Sequence, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
@@ -85,9 +86,13 @@ def _restore(module: AnsibleModule) -> Dict[str, Any]:
     stranger = next((one["name"] for one in services if one["start_tasks"] and not _has_tasks(own, one)), "")
     if stranger:
         return {"changed": False, "states": {}, "stranger": stranger}
-    states = _states(module, services)
+    states = {}  # type: Dict[str, str]
+    for one in services:
+        # One whose state cannot be told is started, as if it were down, and keeps no other down.
+        with suppress(ServiceStateError):
+            states.update(_states(module, [one]))
     # One that only stopped with another, and is gone with that, as a mount of its files, keeps no service down.
-    gone = [one["name"] for one in services if one.get("stopped_with") and states[one["name"]] == UNKNOWN]
+    gone = [one["name"] for one in services if one.get("stopped_with") and states.get(one["name"]) == UNKNOWN]
     services = [one for one in services if one["name"] not in gone]
     states = {name: state for name, state in states.items() if name not in gone}
     if UNKNOWN in states.values():

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,33 @@ def test_given_a_unit_that_stopped_with_a_service_and_is_gone_by_now_when_starte
     states_when("stopped")
     assert states_when("restored") == {"base": "running"}
     assert not (tmp_path / "services").exists()
+
+
+def test_given_a_service_whose_state_cannot_be_told_when_started_then_it_is_named_and_the_others_are_started(
+    tmp_path: Path,
+) -> None:
+    record = tmp_path / "services"
+    started = []
+
+    def run(command: list[str], **_options: Any) -> tuple[int, str, str]:
+        if "missing" in command:
+            raise FileNotFoundError(2, "No such file or directory", "missing")
+        if "start" in command:
+            started.append(command[-1])
+        return 0, f"LoadState=loaded\nActiveState={'active' if 'web' in started else 'inactive'}", ""
+
+    odd = {"name": "odd", "status": ["missing"], "start": ["odd", "start"], "stop": ["x"], "timeout": 1}
+    record.write_text(json.dumps(read_services(["web", odd])))
+    module: Any = Module(state="restored", record=str(record), services=read_services(["web", odd]))
+    module.run_command = run
+
+    with pytest.raises(EndedError) as ended:
+        run_ordered_services(module)
+
+    assert started == ["start", "web"]
+    (failure,) = ended.value.args[0]["stretch"]["failures"]
+    assert failure.startswith("odd (Wait until the service is up: ")
+    assert record.exists()
 
 
 def test_given_commands_with_a_password_when_stopped_and_started_then_the_diff_shows_names_and_states_only(
