@@ -60,12 +60,14 @@ def test_given_a_playbook_that_needs_no_azure_then_the_python_of_ansible_playboo
     assert [name for name, value in found if value != expected] == []
 
 
-def test_given_windows_hosts_alone_then_a_play_on_the_controller_has_its_own_shell() -> None:
-    plays = [
-        (path.name, play["vars"].get("ansible_shell_type"))
-        for path in (ROOT / "playbooks").glob("*.yml")
-        for play in yaml.safe_load(path.read_text(encoding="utf-8"))
-        if "tasks" in play and is_on_controller(play)
+def test_given_windows_hosts_alone_then_a_play_on_the_controller_and_a_question_to_azure_have_its_own_shell() -> None:
+    playbooks = ROOT / "playbooks"
+    found = [
+        (f"{path.relative_to(ROOT)}: {one.get('name')}", one["vars"].get("ansible_shell_type"))
+        for path in [*playbooks.glob("*.yml"), *(playbooks / "tasks" / "handle_events").glob("*.yml")]
+        if path.stem not in NEEDS_AZURE
+        for one in tasks(yaml.safe_load(path.read_text(encoding="utf-8")))
+        if is_on_controller(one)
     ]
-    assert len(plays) >= 5
-    assert [name for name, shell in plays if shell != "sh"] == []
+    assert len(found) >= 10
+    assert [name for name, shell in found if shell != "sh"] == []
