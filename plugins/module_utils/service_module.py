@@ -79,7 +79,7 @@ def _restore(module: AnsibleModule) -> Dict[str, Any]:
     given = module.params
     text = text_of(given["record"])
     try:
-        services = [filled(one) for one in read_record(text)]
+        services = _sockets_first([filled(one) for one in read_record(text)])
     except ServiceStateError as error:
         raise ServiceStateError("%s: %s" % (given["record"], error)) from error
     own = {one["name"]: one for one in given["services"]}
@@ -109,6 +109,13 @@ def _restore(module: AnsibleModule) -> Dict[str, Any]:
             remove(given["record"])
     down = [one for one in services if one["name"] not in up]
     return _result(services, states, done, is_over or done.tried, _diff(down, "stopped", "running"))
+
+
+def _sockets_first(services: Services) -> Services:
+    """The same, with the sockets that stopped with a service before it: systemd refuses a socket whose service runs."""
+    sockets = [one for one in services if one.get("stopped_with") and one["name"].endswith(".socket")]
+    others = [one for one in services if one not in sockets]
+    return [each for one in others for each in (*(s for s in sockets if s["stopped_with"] == one["name"]), one)]
 
 
 def _has_tasks(own: Dict[str, Dict[str, Any]], recorded: Dict[str, Any]) -> bool:
