@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def trusted(value: Any) -> Any:
 
 def sent(task: str, argument: str, **given: Any) -> Any:
     variables = {**trusted(PLAY["vars"]), "notify_event": EVENT, **given}
-    return Templar(DataLoader(), variables).template(trust_as_template(TASKS[task]["ansible.builtin.uri"][argument]))
+    return Templar(DataLoader(), variables).template(trusted(TASKS[task]["ansible.builtin.uri"][argument]))
 
 
 def sent_to(url: str) -> Any:
@@ -55,3 +56,12 @@ def test_given_the_url_of_an_alertmanager_with_a_slash_when_alerts_are_silenced_
     silences = sent("Silence the alerts about the machines", "url", notify_alertmanager_url=f"http://a/am{end}")
 
     assert silences == "http://a/am/api/v2/silences"
+
+
+def test_given_labels_with_a_domain_or_a_port_when_alerts_are_silenced_then_those_of_the_machine_are() -> None:
+    event = {**EVENT, "resources": ["web-1"]}
+    given = {"notify_event": event, "__notify_now": "0", "__notify_until": "60"}
+    (matcher,) = sent("Silence the alerts about the machines", "body", **given)["matchers"]
+
+    labels = ("web-1", "web-1:9100", "web-1.example.com:9100", "web-10", "web-1-b")
+    assert [label for label in labels if re.fullmatch(matcher["value"], label)] == list(labels[:3])
