@@ -14,9 +14,10 @@ from ansible.module_utils.basic import AnsibleModule
 from .files.writing import remove, text_of, write_text
 from .service_order import IGNORE, Stretch, World, filled, start, stop
 from .service_states import (
-    CHANGING,
     ENDED,
     RUNNING,
+    STARTING,
+    STOPPING,
     UNKNOWN,
     Runner,
     ServiceStateError,
@@ -142,7 +143,8 @@ def _states_to_stop(module: AnsibleModule, services: Services) -> Dict[str, str]
     """The same for services that are stopped: one that is being started is to be kept from that, and one that is being
     stopped is to be waited for.
     """
-    return {name: RUNNING if state == CHANGING else state for name, state in _states(module, services).items()}
+    states = _states(module, services)
+    return {name: RUNNING if state in (STARTING, STOPPING) else state for name, state in states.items()}
 
 
 def _states_or_failures(module: AnsibleModule, services: Services) -> Tuple[Dict[str, str], Tuple[str, ...]]:

@@ -12,7 +12,7 @@ import socket
 from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
 from .polling import TIMEOUT, other_status, poll_until
-from .service_states import CHANGING, ENDED, RUNNING, STOPPED, UNKNOWN, Runner, ServiceStateError, is_asked, state_of
+from .service_states import ENDED, RUNNING, STARTING, STOPPED, UNKNOWN, Runner, ServiceStateError, is_asked, state_of
 
 ABORT, IGNORE = "abort", "ignore"
 
@@ -130,9 +130,8 @@ def start(services: Sequence[Service], states: Mapping[str, str], before: Stretc
             why = why or _await(service, _UP, world.clock() + service["timeout"], world)
         elif states.get(name) == RUNNING:
             why = ""
-        elif states.get(name) == CHANGING:
-            # Whatever starts it otherwise: systemctl waits for the start that is under way, as at a boot, or for a stop
-            # that took too long, and then starts the unit.
+        elif states.get(name) == STARTING:
+            # Whatever starts it otherwise: systemctl waits for the start that is under way, as at a boot.
             tried = True
             why = _start({**service, "start": []}, world)
         elif service["start_tasks"]:

@@ -8,13 +8,15 @@ import re
 from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 RUNNING = "running"
-CHANGING = "changing"
-"""A unit that systemd starts or stops, or starts again and again because it fails."""
+STARTING = "starting"
+"""A unit that systemd starts, or starts again and again because it fails."""
+STOPPING = "stopping"
+"""A unit whose stop has not ended."""
 STOPPED = "stopped"
 ENDED = "ended"
 UNKNOWN = "unknown"
 """A unit that systemd has never heard of."""
-STATES = (RUNNING, CHANGING, STOPPED, ENDED, UNKNOWN)
+STATES = (RUNNING, STARTING, STOPPING, STOPPED, ENDED, UNKNOWN)
 
 # What systemd says of a unit that is not down. Only what is known to be down is down.
 _RELOADING = ("reloading", "refreshing")
@@ -52,8 +54,8 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
 
     :param name: that of the unit, where `status` is empty
     :param status: a command that ends with 0 if the service runs, with 1, 2 or 3 if it does not
-    :returns: `RUNNING`, `STOPPED`, and of a unit also `CHANGING`, `UNKNOWN`, or `ENDED` if it has done its work, as a
-        oneshot does. A oneshot that does its work is `RUNNING`
+    :returns: `RUNNING`, `STOPPED`, and of a unit also `STARTING`, `STOPPING`, `UNKNOWN`, or `ENDED` if it has done
+        its work, as a oneshot does. A oneshot that does its work is `RUNNING`
     :raises ServiceStateError: if the command ends in another way
     """
     code, said, error = run(list(status) or [*_SHOW, name])
@@ -76,8 +78,10 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
     has_job = _property(said, "Job") not in ("", "0")
     if active in (_RELOADING if has_job else _UP) or (active == "activating" and is_oneshot):
         return RUNNING
+    if active == "deactivating":
+        return STOPPING
     if active in (*_UP, *_CHANGING) or has_job:
-        return CHANGING
+        return STARTING
     if _property(said, "LoadState") not in ("loaded", "masked"):
         return UNKNOWN
     return ENDED if is_oneshot and active != "failed" else STOPPED

@@ -104,7 +104,7 @@ def test_given_a_unit_that_never_comes_up_when_stopped_and_started_then_it_is_st
         return ended.value.args[0]["states"]
 
     assert states_when("stopped") == {"web": "stopped"}
-    assert states_when("restored") == {"web": "changing"}
+    assert states_when("restored") == {"web": "starting"}
     assert record.exists()
 
 

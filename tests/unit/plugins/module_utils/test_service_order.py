@@ -265,14 +265,24 @@ def test_given_what_was_stopped_when_started_then_what_does_not_run_yet_and_fail
     assert done.failures == ("app (Start the service: exit status 7: no)",)
 
 
-def test_given_a_unit_that_systemd_starts_or_stops_when_started_then_systemctl_waits_for_that() -> None:
+def test_given_a_unit_that_systemd_starts_when_started_then_systemctl_waits_for_that() -> None:
     machine = Machine()
     services = [service("web", start=["go"]), service("db", start_tasks="/x.yml")]
 
-    done = start(services, {"web": "changing", "db": "changing"}, FIRST, "", machine.world)
+    done = start(services, {"web": "starting", "db": "starting"}, FIRST, "", machine.world)
 
     assert (done.next, done.failures) == ("", ())
     assert machine.ran == ["90 systemctl start -- web", "90 systemctl start -- db"]
+
+
+def test_given_a_unit_whose_stop_has_not_ended_when_started_then_its_own_start_is_run() -> None:
+    machine = Machine()
+    services = [service("web", start=["go"]), service("app"), service("db", start_tasks="/x.yml")]
+
+    done = start(services, dict.fromkeys(("web", "app", "db"), "stopping"), FIRST, "", machine.world)
+
+    assert machine.ran == ["90 go", "90 systemctl start -- app"]
+    assert done.next == "db"
 
 
 def test_given_a_service_for_tasks_when_started_then_its_health_is_checked_after_they_have_run() -> None:

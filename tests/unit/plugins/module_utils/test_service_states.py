@@ -29,7 +29,8 @@ def unit(active: str, load: str = "loaded", kind: str = "simple") -> str:
     ("active", "state"),
     [
         *((active, "running") for active in ("active", "reloading", "refreshing")),
-        *((active, "changing") for active in ("activating", "deactivating", "maintenance")),
+        *((active, "starting") for active in ("activating", "maintenance")),
+        ("deactivating", "stopping"),
         *((active, "stopped") for active in ("inactive", "failed", "")),
     ],
 )
@@ -45,8 +46,8 @@ def test_given_a_unit_that_systemd_does_not_know_then_that_is_its_state(load: st
     assert unit("active", load) == "running"
 
 
-def test_given_a_unit_that_is_about_to_be_started_or_stopped_then_it_changes() -> None:
-    assert unit("inactive\nJob=7") == unit("active\nJob=7") == "changing"
+def test_given_a_unit_that_is_about_to_be_started_or_stopped_then_it_is_to_be_started() -> None:
+    assert unit("inactive\nJob=7") == unit("active\nJob=7") == "starting"
     assert unit("reloading\nJob=7") == "running"
     assert unit("inactive\nJob=") == unit("inactive\nJob=0") == "stopped"
 
