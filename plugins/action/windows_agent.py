@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 import shutil
 import tempfile
+from collections.abc import Iterable
 from http.client import HTTPException
 from typing import Any
 
@@ -28,7 +30,7 @@ ARGUMENTS = {
     "files": {"type": "dict", "default": {}},
 }
 
-# What is installed, and a new directory in which nobody but administrators can put anything.
+# What is installed, and a new directory in which nobody but administrators can put anything, with those of the files.
 _LOOK = (
     PLACES
     + """
@@ -40,7 +42,7 @@ if ([IO.File]::Exists($program)) {
     $has = [BitConverter]::ToString($hash).Replace('-', '').ToLowerInvariant()
 }
 $work = [IO.Path]::Combine($env:ProgramFiles, 'foghorn-' + [Guid]::NewGuid().ToString('N'))
-[void][IO.Directory]::CreateDirectory($work)
+foreach ($each in %(directories)s) { [void][IO.Directory]::CreateDirectory([IO.Path]::Combine($work, $each)) }
 [Console]::Out.WriteLine((@($known, $has, $work, $python, $program, [IO.Path]::DirectorySeparatorChar) -join '|'))
 """
 )
@@ -49,7 +51,6 @@ _UNPACK = """
 [IO.Compression.ZipFile]::ExtractToDirectory(%(archive)s, %(target)s)
 [IO.File]::WriteAllText([IO.Path]::Combine(%(target)s, 'archive.sha256'), %(checksum)s)
 """
-_MAKE_DIRECTORY = "[void][IO.Directory]::CreateDirectory(%(path)s)"
 # Endpoint protection may hold for seconds what was written, or has run.
 _REMOVE = """
 for ($try = 1; [IO.Directory]::Exists(%(path)s); $try++) {
@@ -84,7 +85,7 @@ class ActionModule(WindowsHostAction):
     def _place(self, options: dict[str, Any]) -> dict[str, Any]:
         """Have the agent there, or not."""
         checksum = (options["python_checksum"] or "").lower()
-        known, has, work, python, program, separator = self._look()
+        known, has, work, python, program, separator = self._look(options["files"])
         try:
             if options["state"] == "absent":
                 return self._remove(has, python, program)
@@ -140,8 +141,11 @@ class ActionModule(WindowsHostAction):
         except ValueError:
             raise AnsibleActionFail("%s: %s" % (words[0], said_by(asked.answer))) from None
 
-    def _look(self) -> list[str]:
-        said = self._powershell(_LOOK).stdout.strip().splitlines()
+    def _look(self, files: Iterable[str]) -> list[str]:
+        directories = sorted({"", *(posixpath.dirname("given/" + name) for name in files)})
+        said = (
+            self._powershell(_LOOK % {"directories": ", ".join(map(quoted, directories))}).stdout.strip().splitlines()
+        )
         words = said[-1].split("|") if said else []
         if len(words) != 6 or not all(words[2:]):
             raise AnsibleActionFail("PowerShell of the machine gave no answer that can be read")
@@ -164,9 +168,7 @@ class ActionModule(WindowsHostAction):
                 local = os.path.join(directory, str(number))
                 with open(local, "w", encoding="utf-8", newline="") as file:
                     file.write(str(content))
-                path = separator.join([given, *name.split("/")])
-                self._powershell(_MAKE_DIRECTORY % {"path": quoted(path.rpartition(separator)[0])})
-                self._connection.put_file(local, path)
+                self._connection.put_file(local, separator.join([given, *name.split("/")]))
         words = [*(["--files", given] if files else []), *(["--check"] if self._task.check_mode else [])]
         return self._of_program(python, program, "install", *words)
 

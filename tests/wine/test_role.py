@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 from azure_simulator.testing import Simulator
 
+from tests import ansible_runs
 from tests.ports import free_port
 
 from .conftest import DATA, PATIENCE, PREFIX, PYTHON, ROOT, Agent, run, wait_for, windows
@@ -46,25 +46,17 @@ def play(tmp_path: Path, program: Path) -> Iterator[Play]:
     )
 
     def install(*words: str, **variables: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [
-                Path(sys.executable).parent / "ansible-playbook",
-                *("-i", str(inventory), "foghorn.azure_events.install_agent"),
-                *("--extra-vars", json.dumps(variables), *words),
-            ],
-            env={
-                **os.environ,
+        return ansible_runs.run(
+            *("-i", str(inventory), "foghorn.azure_events.install_agent"),
+            *("--extra-vars", json.dumps(variables), *words),
+            environment={
                 "ANSIBLE_CONNECTION_PLUGINS": str(ROOT / "tests/plugins/connection"),
                 "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".cache/collections"),
-                "ANSIBLE_HOME": str(tmp_path / "ansible"),
                 "ANSIBLE_NOCOLOR": "1",
                 "LC_ALL": "C.UTF-8",
                 "WINDOWS_VM_PWSH": str(PWSH),
             },
-            capture_output=True,
-            text=True,
             timeout=PATIENCE,
-            check=False,
         )
 
     yield install
@@ -72,7 +64,7 @@ def play(tmp_path: Path, program: Path) -> Iterator[Play]:
 
 
 def recap(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
-    assert "win1" in done.stdout, done.stdout + done.stderr
+    assert "win1" in done.stdout, done.stdout
     line = next(line for line in done.stdout.splitlines() if line.startswith("win1 "))
     return {name: int(count) for name, _equals, count in (word.partition("=") for word in line.split()[2:])}
 

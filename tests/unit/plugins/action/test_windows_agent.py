@@ -132,5 +132,11 @@ def test_given_a_machine_that_cannot_be_tidied_up_when_an_installation_fails_the
 
     with pytest.raises(AnsibleActionFail, match=r"^python_checksum: "):
         machine.reached_by(ActionModule)._place(
-            {"state": "present", "program": "", "python_archive": str(archive), "python_checksum": "0" * 64}
+            {
+                "state": "present",
+                "program": "",
+                "python_archive": str(archive),
+                "python_checksum": "0" * 64,
+                "files": {},
+            }
         )
