@@ -189,7 +189,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.arm import gateway
 from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.records import Record, record_arguments
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments, warn
+from ..module_utils.arm.task import Work, make_module, run_task, warn
 
 
 def main() -> None:
@@ -207,9 +207,8 @@ def main() -> None:
             "servers": {"type": "list", "elements": "str"},
         },
     }
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    module = make_module(
+        {
             **record_arguments(),
             "vm_id": {"type": "str"},
             "addresses": {"type": "list", "elements": "str"},
@@ -219,7 +218,6 @@ def main() -> None:
             "wait": {"type": "bool", "default": True},
             "wait_timeout": {"type": "float", "default": gateway.DEFAULT_WAIT},
         },
-        supports_check_mode=True,
     )
     record = Record(module.params, gateway.RECORD, is_dry=module.check_mode)
 

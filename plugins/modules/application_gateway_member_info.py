@@ -88,39 +88,31 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import gateway
-from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             "vm_id": {"type": "str"},
             "addresses": {"type": "list", "elements": "str"},
             "pools": {"type": "list", "elements": "str"},
         },
+        prepare,
         required_one_of=[("vm_id", "addresses")],
         required_by={"addresses": ["pools"]},
-        supports_check_mode=True,
     )
-    run_task(module, prepare)
 
 
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     search = gateway.read_search(module.params)
-
-    def work(client: ArmClient) -> dict[str, Any]:
-        return {"changed": False, "members": gateway.find(client, search)}
-
-    return work
+    return lambda client: {"changed": False, "members": gateway.find(client, search)}
 
 
 if __name__ == "__main__":

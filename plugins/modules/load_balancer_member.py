@@ -182,14 +182,13 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.arm import membership
 from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.records import Record, record_arguments
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments, warn
+from ..module_utils.arm.task import Work, make_module, run_task, warn
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    module = make_module(
+        {
             **record_arguments(),
             "vm_id": {"type": "str"},
             "pools": {"type": "list", "elements": "str"},
@@ -210,7 +209,6 @@ def main() -> None:
                 },
             },
         },
-        supports_check_mode=True,
     )
     record = Record(module.params, membership.RECORD, is_dry=module.check_mode)
 

@@ -86,37 +86,29 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import membership
-from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             "vm_id": {"type": "str", "required": True},
             "pools": {"type": "list", "elements": "str"},
             "method": {"type": "str", "default": membership.MEMBERSHIP, "choices": list(membership.METHODS)},
         },
-        supports_check_mode=True,
+        prepare,
     )
-    run_task(module, prepare)
 
 
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     search = membership.read_search(module.params)
-
-    def work(client: ArmClient) -> dict[str, Any]:
-        return {"changed": False, "members": membership.find(client, search)}
-
-    return work
+    return lambda client: {"changed": False, "members": membership.find(client, search)}
 
 
 if __name__ == "__main__":

@@ -128,20 +128,18 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import rights
 from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             "scopes": {"type": "list", "elements": "str"},
             "needs": {"type": "list", "elements": "str", "default": [], "choices": list(rights.RIGHTS)},
         },
-        supports_check_mode=True,
+        prepare,
     )
-    run_task(module, prepare)
 
 
 def prepare(module: AnsibleModule) -> Work:

@@ -110,21 +110,13 @@ from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import places_arguments, read_optional_name, read_places
 from ..module_utils.arm.resource_graph import subscriptions_of
 from ..module_utils.arm.target import read_target, target_arguments, target_rules
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
-            **target_arguments(),
-            **places_arguments(),
-        },
-        **target_rules(required=False, places=True),
-        supports_check_mode=True,
-    )
-    run_task(module, prepare)
+    rules = target_rules(required=False, places=True)
+    run_module({**target_arguments(), **places_arguments()}, prepare, **rules)
 
 
 def prepare(module: AnsibleModule) -> Work:

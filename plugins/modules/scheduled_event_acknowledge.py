@@ -168,16 +168,15 @@ from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.machines import read_references
 from ..module_utils.arm.options import places_arguments, read_optional_name, read_places
 from ..module_utils.arm.resource_graph import subscriptions_of
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments, warn
+from ..module_utils.arm.task import Work, run_module, warn
 from ..module_utils.scheduled_events.approval import OWN, SCOPES
 from ..module_utils.scheduled_events.selection import read_selection, warnings_for
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             "event_ids": {"type": "list", "elements": "str"},
             "vm_names": {"type": "list", "elements": "str"},
             "resource_group": {"type": "str"},
@@ -188,11 +187,11 @@ def main() -> None:
             **places_arguments(),
             "wait": {"type": "bool", "default": False},
         },
+        prepare,
+        report_approval,
         mutually_exclusive=[("subscriptions", "management_group")],
         required_one_of=[("event_ids", "vm_names")],
-        supports_check_mode=True,
     )
-    run_task(module, prepare, report_approval)
 
 
 def prepare(module: AnsibleModule) -> Work:

@@ -150,15 +150,14 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.arm import policy
 from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import read_name
-from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments, warn
+from ..module_utils.arm.task import Work, before_and_after, run_module, warn
 
 
 def main() -> None:
     """Run the module."""
     one_of = [("virtual_machine", "availability_set", "scale_set")]
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             "resource_group": {"type": "str", "required": True},
             **{kind: {"type": "str"} for kind in policy.KINDS},
             **{approval: {"type": "bool"} for approval in policy.APPROVALS},
@@ -166,11 +165,11 @@ def main() -> None:
             "publish_api_version": {"type": "str"},
             "wait": {"type": "bool", "default": True},
         },
+        prepare,
+        report_policy,
         mutually_exclusive=one_of,
         required_one_of=one_of,
-        supports_check_mode=True,
     )
-    run_task(module, prepare, report_policy)
 
 
 def prepare(module: AnsibleModule) -> Work:

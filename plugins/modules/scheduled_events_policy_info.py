@@ -109,23 +109,21 @@ from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import places_arguments, read_name, read_optional_name, read_places
 from ..module_utils.arm.policy import KINDS
 from ..module_utils.arm.resource_graph import subscriptions_of
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             "resource_group": {"type": "str"},
             **places_arguments(),
             **{kind: {"type": "str"} for kind in policy.KINDS},
         },
+        prepare,
         mutually_exclusive=[(*KINDS, "subscriptions", "management_group")],
         required_by={kind: ["resource_group"] for kind in KINDS},
-        supports_check_mode=True,
     )
-    run_task(module, prepare)
 
 
 def prepare(module: AnsibleModule) -> Work:

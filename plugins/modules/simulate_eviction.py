@@ -82,29 +82,18 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import eviction
-from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.target import read_target, target_arguments, target_rules
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 from ..module_utils.scheduled_events.errors import OptionError
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
-            **target_arguments(),
-            "confirm": {"type": "bool", "default": False},
-        },
-        **target_rules(),
-        supports_check_mode=True,
-    )
-    run_task(module, prepare)
+    run_module({**target_arguments(), "confirm": {"type": "bool", "default": False}}, prepare, **target_rules())
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -116,11 +105,7 @@ def prepare(module: AnsibleModule) -> Work:
             "confirm: false, so nothing was done. This is a real eviction: Azure evicts %s at most 30 seconds "
             "after this module runs. Set confirm to true for that" % target.words
         )
-
-    def work(client: ArmClient) -> dict[str, Any]:
-        return {"changed": True, "id": eviction.evict(client, target, module.check_mode)}
-
-    return work
+    return lambda client: {"changed": True, "id": eviction.evict(client, target, module.check_mode)}
 
 
 if __name__ == "__main__":

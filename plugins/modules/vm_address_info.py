@@ -82,20 +82,12 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import address
 from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
-            "vm_id": {"type": "str", "required": True},
-            "host": {"type": "str"},
-        },
-        supports_check_mode=True,
-    )
-    run_task(module, prepare)
+    run_module({"vm_id": {"type": "str", "required": True}, "host": {"type": "str"}}, prepare)
 
 
 def prepare(module: AnsibleModule) -> Work:

@@ -93,19 +93,12 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import announcements
 from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
-            "vm_ids": {"type": "list", "elements": "str", "required": True},
-        },
-        supports_check_mode=True,
-    )
-    run_task(module, prepare)
+    run_module({"vm_ids": {"type": "list", "elements": "str", "required": True}}, prepare)
 
 
 def prepare(module: AnsibleModule) -> Work:

@@ -108,21 +108,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.arm import maintenance
 from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.target import read_target, target_arguments, target_rules
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
-            **target_arguments(),
-            "wait": {"type": "bool", "default": True},
-        },
-        **target_rules(),
-        supports_check_mode=True,
-    )
-    run_task(module, prepare)
+    run_module({**target_arguments(), "wait": {"type": "bool", "default": True}}, prepare, **target_rules())
 
 
 def prepare(module: AnsibleModule) -> Work:

@@ -90,40 +90,22 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
-from typing import Any
-
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import maintenance
-from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.target import read_target, target_arguments, target_rules
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
-            **target_arguments(),
-            "wait": {"type": "bool", "default": True},
-        },
-        **target_rules(),
-        supports_check_mode=True,
-    )
-    run_task(module, prepare)
+    run_module({**target_arguments(), "wait": {"type": "bool", "default": True}}, prepare, **target_rules())
 
 
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
-    options = module.params
-    target = read_target(options)
-
-    def work(client: ArmClient) -> dict[str, Any]:
-        done = maintenance.redeploy(client, target, options["wait"], module.check_mode)
-        return {"changed": True, "id": done}
-
-    return work
+    target, wait = read_target(module.params), module.params["wait"]
+    return lambda client: {"changed": True, "id": maintenance.redeploy(client, target, wait, module.check_mode)}
 
 
 if __name__ == "__main__":

@@ -125,22 +125,14 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import virtual_machine
-from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.notification import as_dict, notification_arguments, read_desired_state
 from ..module_utils.arm.options import read_name
-from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments, warn
+from ..module_utils.arm.task import Work, before_and_after, run_module, warn
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
-            **notification_arguments(),
-        },
-        supports_check_mode=True,
-    )
-    run_task(module, prepare, report_machine)
+    run_module(notification_arguments(), prepare, report_machine)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -148,11 +140,7 @@ def prepare(module: AnsibleModule) -> Work:
     options = module.params
     desired = read_desired_state(options)
     group, name = read_name(options, "resource_group"), read_name(options, "name")
-
-    def work(client: ArmClient) -> virtual_machine.MachineChange:
-        return virtual_machine.notify(client, group, name, desired, options["wait"], module.check_mode)
-
-    return work
+    return lambda client: virtual_machine.notify(client, group, name, desired, options["wait"], module.check_mode)
 
 
 def report_machine(module: AnsibleModule, outcome: virtual_machine.MachineChange) -> dict[str, Any]:

@@ -142,14 +142,13 @@ from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.ip_configurations import check_vm_id
 from ..module_utils.arm.options import read_name
 from ..module_utils.arm.records import Record, record_arguments
-from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments, warn
+from ..module_utils.arm.task import Work, before_and_after, make_module, run_task, warn
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    module = make_module(
+        {
             **record_arguments(),
             "resource_group": {"type": "str"},
             "name": {"type": "str"},
@@ -159,7 +158,6 @@ def main() -> None:
         mutually_exclusive=[("state", "as_recorded")],
         required_by={"vm_id": ("record",)},
         required_if=[("as_recorded", False, ("resource_group", "name", "state"))],
-        supports_check_mode=True,
     )
     record = Record(module.params, repairs.RECORD, ending="", is_dry=module.check_mode)
 

@@ -150,15 +150,14 @@ from ..module_utils.arm import protection
 from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import read_name
 from ..module_utils.arm.records import Record, record_arguments
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, make_module, run_task
 from ..module_utils.scheduled_events.errors import OptionError
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    module = make_module(
+        {
             **record_arguments(),
             "resource_group": {"type": "str"},
             "scale_set": {"type": "str"},
@@ -166,7 +165,6 @@ def main() -> None:
             **{part: {"type": "bool"} for part in protection.PARTS},
         },
         required_if=[("as_recorded", False, ("resource_group", "scale_set", "instances"))],
-        supports_check_mode=True,
     )
     record = Record(module.params, protection.RECORD, is_dry=module.check_mode)
 

@@ -164,16 +164,14 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import lifecycle_hook_events
-from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import read_name, read_optional_name
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             "resource_group": {"type": "str", "required": True},
             "scale_set": {"type": "str", "required": True},
             "name": {"type": "str"},
@@ -182,9 +180,9 @@ def main() -> None:
             "until": {"type": "str"},
             "by": {"type": "str"},
         },
-        supports_check_mode=True,
+        prepare,
+        report_answer,
     )
-    run_task(module, prepare, report_answer)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -193,11 +191,7 @@ def prepare(module: AnsibleModule) -> Work:
     answer = lifecycle_hook_events.read_answer(options)
     group, scale_set = read_name(options, "resource_group"), read_name(options, "scale_set")
     name = read_optional_name(options, "name")
-
-    def work(client: ArmClient) -> lifecycle_hook_events.EventChange:
-        return lifecycle_hook_events.answer_event(client, group, scale_set, name, answer, module.check_mode)
-
-    return work
+    return lambda client: lifecycle_hook_events.answer_event(client, group, scale_set, name, answer, module.check_mode)
 
 
 def report_answer(module: AnsibleModule, outcome: lifecycle_hook_events.EventChange) -> dict[str, Any]:

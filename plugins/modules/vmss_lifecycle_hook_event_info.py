@@ -132,23 +132,21 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.arm import lifecycle_hook_events
 from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import read_name
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             "resource_group": {"type": "str", "required": True},
             "scale_set": {"type": "str", "required": True},
             "name": {"type": "str"},
             "states": {"type": "list", "elements": "str", "choices": list(lifecycle_hook_events.EVENT_STATES)},
             "types": {"type": "list", "elements": "str"},
         },
-        supports_check_mode=True,
+        prepare,
     )
-    run_task(module, prepare)
 
 
 def prepare(module: AnsibleModule) -> Work:

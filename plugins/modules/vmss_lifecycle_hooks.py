@@ -168,16 +168,14 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import lifecycle_hooks
-from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import read_name, scale_set_arguments
-from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, before_and_after, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             **scale_set_arguments(),
             "state": {"type": "str", "default": lifecycle_hooks.PRESENT, "choices": list(lifecycle_hooks.STATES)},
             "hooks": {
@@ -192,10 +190,10 @@ def main() -> None:
             "exclusive": {"type": "bool", "default": False},
             "types": {"type": "list", "elements": "str", "choices": list(lifecycle_hooks.TYPES)},
         },
+        prepare,
+        report_hooks,
         required_if=[("state", "present", ("hooks",))],
-        supports_check_mode=True,
     )
-    run_task(module, prepare, report_hooks)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -203,11 +201,7 @@ def prepare(module: AnsibleModule) -> Work:
     options = module.params
     desired = lifecycle_hooks.read_desired_state(options)
     group, name = read_name(options, "resource_group"), read_name(options, "name")
-
-    def work(client: ArmClient) -> lifecycle_hooks.HooksChange:
-        return lifecycle_hooks.set_hooks(client, group, name, desired, module.check_mode)
-
-    return work
+    return lambda client: lifecycle_hooks.set_hooks(client, group, name, desired, module.check_mode)
 
 
 def report_hooks(module: AnsibleModule, outcome: lifecycle_hooks.HooksChange) -> dict[str, Any]:

@@ -171,27 +171,24 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import rolling_upgrade
-from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.options import read_name
-from ..module_utils.arm.task import Work, progress_arguments, run_task, sign_in_arguments, warn
+from ..module_utils.arm.options import read_name, scale_set_arguments
+from ..module_utils.arm.task import Work, progress_arguments, run_module, warn
 from ..module_utils.scheduled_events.errors import OptionError
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
-            "resource_group": {"type": "str", "required": True},
-            "name": {"type": "str", "required": True},
+    run_module(
+        {
+            **scale_set_arguments(),
             "state": {"type": "str", "default": rolling_upgrade.STARTED, "choices": list(rolling_upgrade.STATES)},
             "upgrade": {"type": "str", "default": rolling_upgrade.OS_IMAGE, "choices": list(rolling_upgrade.WHAT)},
             "wait": {"type": "bool", "default": True},
             **progress_arguments(),
         },
-        supports_check_mode=True,
+        prepare,
+        report_rolling_upgrade,
     )
-    run_task(module, prepare, report_rolling_upgrade)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -203,11 +200,7 @@ def prepare(module: AnsibleModule) -> Work:
         raise OptionError(
             "wait: false is not valid with state: %s, which waits. To only read, use vmss_rolling_upgrade_info" % state
         )
-
-    def work(client: ArmClient) -> rolling_upgrade.UpgradeChange:
-        return rolling_upgrade.bring_to(client, group, name, state, what, wait, module.check_mode)
-
-    return work
+    return lambda client: rolling_upgrade.bring_to(client, group, name, state, what, wait, module.check_mode)
 
 
 def report_rolling_upgrade(module: AnsibleModule, outcome: rolling_upgrade.UpgradeChange) -> dict[str, Any]:

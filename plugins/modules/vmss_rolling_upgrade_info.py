@@ -96,36 +96,23 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import rolling_upgrade
-from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import read_name, scale_set_arguments
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
-            **scale_set_arguments(),
-        },
-        supports_check_mode=True,
-    )
-    run_task(module, prepare)
+    run_module(scale_set_arguments(), prepare)
 
 
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     group, name = read_name(module.params, "resource_group"), read_name(module.params, "name")
-
-    def work(client: ArmClient) -> dict[str, Any]:
-        return {"changed": False, **rolling_upgrade.describe(client, group, name)}
-
-    return work
+    return lambda client: {"changed": False, **rolling_upgrade.describe(client, group, name)}
 
 
 if __name__ == "__main__":

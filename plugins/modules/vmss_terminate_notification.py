@@ -224,26 +224,17 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import scale_set
-from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.notification import as_dict, notification_arguments, read_desired_state
 from ..module_utils.arm.options import read_name
 from ..module_utils.arm.rollout import NONE, UPDATES, read_limits
-from ..module_utils.arm.task import (
-    Work,
-    before_and_after,
-    progress_arguments,
-    run_task,
-    sign_in_arguments,
-    warn,
-)
+from ..module_utils.arm.task import Work, before_and_after, progress_arguments, run_module, warn
 from ..module_utils.scheduled_events.errors import OptionError
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             **notification_arguments(),
             "update_instances": {"type": "str", "default": NONE, "choices": list(UPDATES)},
             "batch_size": {"type": "str", "default": "20%"},
@@ -251,9 +242,9 @@ def main() -> None:
             "update_protected": {"type": "bool", "default": False},
             **progress_arguments(),
         },
-        supports_check_mode=True,
+        prepare,
+        report_scale_set,
     )
-    run_task(module, prepare, report_scale_set)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -267,11 +258,7 @@ def prepare(module: AnsibleModule) -> Work:
             "model only when Azure has stored it. Set wait to true, or update_instances to none" % rollout.which
         )
     group, name = read_name(options, "resource_group"), read_name(options, "name")
-
-    def work(client: ArmClient) -> scale_set.ScaleSetChange:
-        return scale_set.notify(client, group, name, desired, rollout, options["wait"], module.check_mode)
-
-    return work
+    return lambda client: scale_set.notify(client, group, name, desired, rollout, options["wait"], module.check_mode)
 
 
 def report_scale_set(module: AnsibleModule, outcome: scale_set.ScaleSetChange) -> dict[str, Any]:

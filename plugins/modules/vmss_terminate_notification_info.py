@@ -221,25 +221,23 @@ from ..module_utils.arm import repairs, scale_set
 from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.options import places_arguments, read_optional_name, read_places
 from ..module_utils.arm.resource_graph import subscriptions_of
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.arm.task import Work, run_module
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **sign_in_arguments(),
+    run_module(
+        {
             "resource_group": {"type": "str"},
             "name": {"type": "str"},
             **places_arguments(),
             "tags": {"type": "dict"},
             "instances": {"type": "bool", "default": True},
         },
+        prepare,
         required_by={"name": ["resource_group"]},
         mutually_exclusive=[("name", "subscriptions", "management_group"), ("name", "tags")],
-        supports_check_mode=True,
     )
-    run_task(module, prepare)
 
 
 def prepare(module: AnsibleModule) -> Work:

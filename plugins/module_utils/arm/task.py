@@ -33,6 +33,14 @@ DEFAULT_TIMEOUT = 1800.0  # seconds
 REQUIRED_LIBRARIES = "azure-identity, azure-mgmt-core and requests"
 
 
+def make_module(arguments: ArgumentSpec, **rules: Any) -> AnsibleModule:
+    """A module with these options and those of the sign-in.
+
+    :param rules: what goes with what among the options, as AnsibleModule takes them
+    """
+    return AnsibleModule({**sign_in_arguments(), **arguments}, supports_check_mode=True, **rules)
+
+
 def sign_in_arguments() -> ArgumentSpec:
     """The options for the sign-in, the cloud and the time limit."""
     return {
@@ -64,9 +72,17 @@ def progress_arguments() -> ArgumentSpec:
     return {"progress_file": {"type": "path"}}
 
 
-def run_task(
-    module: AnsibleModule, prepare: Callable[[AnsibleModule], Work], report: Report = lambda _module, outcome: outcome
+def run_module(
+    arguments: ArgumentSpec,
+    prepare: Callable[[AnsibleModule], Work],
+    report: Report = lambda _module, outcome: outcome,
+    **rules: Any,
 ) -> None:
+    """Do all that a module does: `make_module`, then `run_task`."""
+    run_task(make_module(arguments, **rules), prepare, report)
+
+
+def run_task(module: AnsibleModule, prepare: Callable[[AnsibleModule], Work], report: Report) -> None:
     """Check the options, sign in, do the work, and end the module: with the result, or with one clear error.
 
     :param prepare: checks the options, and returns the work

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.operations import Listing
 
 PLUGINS = "ansible_collections.foghorn.azure_events.plugins"
@@ -138,13 +139,13 @@ def load(name: str) -> ModuleType:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch, name: str) -> dict[str, Any]:
-    """The keyword arguments with which main() makes its AnsibleModule."""
+    """The arguments with which main() makes its AnsibleModule."""
 
-    def make(**arguments: Any) -> None:
-        raise Made(arguments)
+    def make(_self: object, argument_spec: Any, **arguments: Any) -> None:
+        raise Made({"argument_spec": argument_spec, **arguments})
 
     module = load(name)
-    monkeypatch.setattr(module, "AnsibleModule", make)
+    monkeypatch.setattr(AnsibleModule, "__init__", make)
     with pytest.raises(Made) as caught:
         module.main()
     arguments: dict[str, Any] = caught.value.args[0]

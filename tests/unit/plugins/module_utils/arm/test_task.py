@@ -14,6 +14,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import task
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.options import ArgumentSpec
 
 from .scripted_arm import COMPUTE, SUBSCRIPTION, ScriptedArm, Step, ok, token
@@ -58,7 +59,7 @@ def run(module_name: str, **options: Any) -> tuple[dict[str, Any], StandIn]:
         made.append(StandIn(argument_spec, **options))
         return made[0]
 
-    with mock.patch.object(file, "AnsibleModule", stand_in), pytest.raises(Ended) as ended:
+    with mock.patch.object(task, "AnsibleModule", stand_in), pytest.raises(Ended) as ended:
         file.main()
     return ended.value.args[0], made[0]
 
