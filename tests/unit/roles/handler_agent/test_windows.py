@@ -181,15 +181,6 @@ def test_given_notes_of_somebody_else_then_they_say_nothing(notes: services.Note
         assert notes.of("WAS") == []
 
 
-def test_given_notes_of_a_version_that_kept_upper_case_then_what_stopped_with_the_service_is_known(
-    notes: services.Notes, tmp_path: Path
-) -> None:
-    (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "stopped_services.json").write_text('{"W3SVC": ["site"]}')
-
-    assert notes.of(services.full_name("W3SVC")) == ["site"]
-
-
 @pytest.mark.parametrize("name", ["W3SVC", "MSSQL$SALES", "Some Service", "app.service", "MSSQL.1"])
 def test_given_a_name_of_a_service_then_it_is_taken(name: str) -> None:
     assert services.is_name(name)

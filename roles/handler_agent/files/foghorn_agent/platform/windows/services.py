@@ -191,14 +191,14 @@ class Notes:
 
     def of(self, name: str) -> List[str]:
         """What was stopped for a service, in that order."""
-        return self._read().get(full_name(name), [])
+        return self._read().get(name, [])
 
     def add(self, name: str, dependents: List[str]) -> None:
         """Note what is about to be stopped for a service, after what is noted already.
 
         :raises OSError: if it cannot be written down
         """
-        noted, name = self._read(), full_name(name)
+        noted = self._read()
         known = noted.get(name, [])
         noted[name] = [*known, *(each for each in dependents if each not in known)]
         self._write(noted)
@@ -209,7 +209,7 @@ class Notes:
         :raises OSError: if it cannot be written down
         """
         noted = self._read()
-        if noted.pop(full_name(name), None) is not None:
+        if noted.pop(name, None) is not None:
             self._write(noted)
 
     def _read(self) -> Dict[str, List[str]]:
@@ -221,7 +221,7 @@ class Notes:
         except ValueError:
             # It is written as a whole: this is somebody else's.
             return {}
-        return {full_name(name): units for name, units in noted.items()} if isinstance(noted, dict) else {}
+        return noted if isinstance(noted, dict) else {}
 
     def _write(self, noted: Dict[str, List[str]]) -> None:
         files.make_private_directory(self._directory)
