@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""What the attributes of a module mean. Modules that change something say their own support."""
+"""What the attributes of a module mean, and what most modules support. The others say what is different."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ options: {}
 attributes:
   check_mode:
     description: Can run in C(check_mode) and return the changed status prediction without modifying anything.
+    support: full
   diff_mode:
     description: Returns details on what has changed, or in C(check_mode) would change, when in C(diff) mode.
   idempotent:
     description: When run twice in a row outside check mode with the same arguments, the second run indicates no change.
+    support: full
   platform:
     description: Target operating systems on which the module can run.
     support: full
@@ -26,13 +28,11 @@ attributes:
 options: {}
 attributes:
   check_mode:
-    support: full
     details: This module reads only.
   diff_mode:
     support: N/A
     details: This module reads only.
   idempotent:
-    support: full
     details: This module reads only.
 """
 

@@ -56,3 +56,61 @@ options:
     choices: [any, this_vm, others]
     default: any
 """
+
+    # Before the other fragments, whose words on attributes these replace.
+    APPROVE = r"""
+options:
+  event_ids:
+    description:
+      - Choose these events, compared without case. An empty list chooses none.
+      - If other filters are set as well, an event must pass them too.
+      - Either this or O(event_types) is required, so that an empty variable approves nothing.
+      - O(event_types) chooses all events of these types that this VM sees. In an availability set or placement group
+        these include events of other VMs. O(scope=own) refuses those; O(affecting=this_vm) does not choose them.
+    type: list
+    elements: str
+  scope:
+    description:
+      - Which of the chosen events this VM may approve.
+      - V(own) approves events that hit this VM and no other. The module fails and approves nothing if one of the chosen
+        events is still V(Scheduled) and hits another VM as well, or does not hit this VM at all, whatever its status.
+        For events that several VMs share, use V(leader).
+      - V(leader) approves events that hit this VM as the first of their resources, and returns a reason for the others.
+        If all VMs of a shared event run this task, one of them approves. Use it when all of them are ready.
+      - V(any) approves every chosen event, including events that hit only other VMs.
+    type: str
+    choices: [own, leader, any]
+    default: own
+  as_seen:
+    description:
+      - The events that the VMs were prepared for, as M(foghorn.azure_events.scheduled_events_info) returned them.
+      - An event whose type or VMs have changed since is not approved, and the reason is returned. Events that are not
+        in this list are not compared.
+    type: list
+    elements: dict
+    default: []
+  wait:
+    description:
+      - Wait until each approved event has started or is no longer listed.
+      - Most events take this VM down when they start, and end this task with it.
+    type: bool
+    default: false
+  wait_timeout:
+    description:
+      - Maximum seconds to wait with O(wait=true). After that the module fails, and the approval remains.
+      - Above 0, up to 86400.
+    type: float
+    default: 300
+attributes:
+  check_mode:
+    details: Reads the events and predicts what would be approved.
+  diff_mode:
+    support: full
+    details: Shows the status of each chosen event before and after. Without O(wait=true) the status after is the
+      expected one, because Azure may take its time.
+  idempotent:
+    support: partial
+    details: >-
+      Azure does not show that an event was approved. Until it starts, a second run approves it again, which is
+      harmless, and reports a change.
+"""

@@ -94,12 +94,8 @@ options:
     type: float
     default: 300
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: none
-  idempotent:
-    support: full
 notes:
   - Members by address need C(Microsoft.Network/applicationGateways/write) and C(…/backendhealth/action). Members by
     interface need C(Microsoft.Network/networkInterfaces/write), or for instances

@@ -18,13 +18,11 @@ extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
   check_mode:
-    support: full
     details: Nothing is changed.
   diff_mode:
     support: N/A
     details: Nothing is changed.
   idempotent:
-    support: full
     details: Nothing is changed.
 options:
   hosts:

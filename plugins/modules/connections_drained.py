@@ -18,13 +18,10 @@ extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
   check_mode:
-    support: full
     details: In check mode it does not wait, because nobody was told to leave.
   diff_mode:
     support: N/A
     details: Nothing is changed.
-  idempotent:
-    support: full
 options:
   ports:
     description: The ports.

@@ -153,13 +153,10 @@ options:
     default: 10
 attributes:
   check_mode:
-    support: full
     details: Reads the state, and predicts the commands in RV(commands). Does not wait.
   diff_mode:
     support: full
     details: Shows state and weight in each backend before and after.
-  idempotent:
-    support: full
 notes:
   - The state belongs to one HAProxy. If several balance the same servers, run the task for each of them.
   - An agent check that answers V(ready) resets the server. While the module waits, it sets the state again, and warns.

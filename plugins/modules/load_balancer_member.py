@@ -82,12 +82,8 @@ options:
         description: The entry in a pool of addresses.
         type: dict
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: none
-  idempotent:
-    support: full
 notes:
   - Needs C(Microsoft.Network/networkInterfaces/write) and C(…/loadBalancers/backendAddressPools/join/action), for
     instances C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write), and for O(method=admin_state) and

@@ -20,7 +20,6 @@ extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
   check_mode:
-    support: full
     details: Nothing is changed. In check mode, the orders are a prediction.
   diff_mode:
     support: N/A

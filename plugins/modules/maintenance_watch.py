@@ -24,13 +24,11 @@ extends_documentation_fragment:
   - foghorn.azure_events.attributes.actiongroup_imds
 attributes:
   check_mode:
-    support: full
     details: This action reads only, but for the lease that it renews.
   diff_mode:
     support: N/A
     details: This action reads only, but for the lease that it renews.
   idempotent:
-    support: full
     details: This action reads only, but for the lease that it renews.
 options:
   progress:

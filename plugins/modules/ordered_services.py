@@ -24,7 +24,6 @@ extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
   check_mode:
-    support: full
     details: Asks which services are running, and neither stops nor starts any.
   diff_mode:
     support: full

@@ -20,12 +20,8 @@ description:
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: none
-  idempotent:
-    support: full
 options:
   path:
     description: The directory.

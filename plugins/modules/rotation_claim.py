@@ -148,12 +148,9 @@ options:
         description: Its unique id, which a VM that is created again under the same name does not have.
         type: str
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: full
   idempotent:
-    support: full
     details: A prolonged lease is not a change.
 seealso:
   - module: foghorn.azure_events.rotation_claim_info

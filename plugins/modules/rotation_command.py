@@ -20,13 +20,10 @@ extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
   check_mode:
-    support: full
     details: Runs O(status) alone.
   diff_mode:
     support: full
     details: Shows whether the machine leaves rotation, or returns to it.
-  idempotent:
-    support: full
 options:
   rotation:
     description: Whether to take the machine V(out) of rotation, or put it V(in) again.

@@ -64,7 +64,6 @@ options:
     default: false
 attributes:
   check_mode:
-    support: full
     details: Reads the events and predicts what would be approved.
   diff_mode:
     support: full

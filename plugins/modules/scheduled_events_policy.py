@@ -59,11 +59,7 @@ options:
     type: bool
     default: true
 attributes:
-  check_mode:
-    support: full
   diff_mode:
-    support: full
-  idempotent:
     support: full
 notes:
   - Options that are not set stay as they are.

@@ -26,7 +26,6 @@ options:
     default: false
 attributes:
   check_mode:
-    support: full
     details: Checks that the machine exists and is Spot. Needs O(confirm=true) as well.
   diff_mode:
     support: none

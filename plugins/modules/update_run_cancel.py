@@ -28,7 +28,6 @@ options:
     required: true
 attributes:
   check_mode:
-    support: full
     details: Check mode does not ask Azure, and does not notice a run that cannot be cancelled.
   diff_mode:
     support: none

@@ -30,12 +30,9 @@ options:
     type: bool
     default: true
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: none
   idempotent:
-    support: full
     details: After its maintenance, a machine has no open window.
 notes:
   - Needs C(Microsoft.Compute/virtualMachines/performMaintenance/action) and C(…/instanceView/read), for an instance of

@@ -33,7 +33,6 @@ options:
     default: true
 attributes:
   check_mode:
-    support: full
     details: Checks that the machine exists.
   diff_mode:
     support: none

@@ -27,11 +27,7 @@ options:
     type: str
     required: true
 attributes:
-  check_mode:
-    support: full
   diff_mode:
-    support: full
-  idempotent:
     support: full
 notes:
   - Spot VMs have no terminate notification. The module warns if the VM is Spot.

@@ -41,8 +41,6 @@ options:
       Without it, the record of a machine that was deleted keeps the repairs suspended until somebody removes the file.
     type: str
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: full
   idempotent:

@@ -47,11 +47,7 @@ options:
       - If not set, this stays as it is.
     type: bool
 attributes:
-  check_mode:
-    support: full
   diff_mode:
-    support: full
-  idempotent:
     support: full
 notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write), which the role Virtual Machine Contributor

@@ -61,8 +61,6 @@ options:
       - Goes with O(state=delayed) alone.
     type: str
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: full
   idempotent:

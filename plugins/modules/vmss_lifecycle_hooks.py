@@ -68,11 +68,8 @@ options:
     choices: [UpgradeAutoOSScheduling, UpgradeAutoOSRollingBatchStarting]
 attributes:
   check_mode:
-    support: full
     details: Values that Azure chooses for a new hook are V(none) in the prediction.
   diff_mode:
-    support: full
-  idempotent:
     support: full
 notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/write) and C(…/read), which the role Virtual Machine Contributor

@@ -48,7 +48,6 @@ options:
     type: path
 attributes:
   check_mode:
-    support: full
     details: If Azure would refuse the upgrade because there is no health probe or extension, the module warns.
   diff_mode:
     support: none

@@ -61,7 +61,6 @@ options:
     type: path
 attributes:
   check_mode:
-    support: full
     details: Reads the scale set and its instances, and predicts what would be sent and updated.
   diff_mode:
     support: full

@@ -20,7 +20,6 @@ extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
   check_mode:
-    support: full
     details: In check mode, the module runs in check mode too.
   diff_mode:
     support: N/A

@@ -19,13 +19,10 @@ extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
   check_mode:
-    support: full
     details: Copies what is missing into a temporary directory, and says what would be changed.
   diff_mode:
     support: full
     details: Lists what is changed, without its content.
-  idempotent:
-    support: full
   platform:
     support: full
     platforms: windows
