@@ -115,6 +115,13 @@ def test_given_what_works_on_machines_and_in_azure_when_a_template_is_made_then_
     assert (made["ask_limit_on_launch"], made["allow_simultaneous"]) == (False, False)
 
 
+def test_given_what_works_on_no_machine_when_a_template_is_made_then_it_does_not_become_root() -> None:
+    made = make_job_templates(TEMPLATES, SITE)
+
+    plain = [template["playbook"] for template in made if not template["become_enabled"]]
+    assert plain == ["terminate_notifications.yml", "notify.yml", "report.yml"]
+
+
 def test_given_groups_when_templates_are_made_then_each_group_has_its_own_of_those_for_a_fleet() -> None:
     groups = [Group("web", "web"), Group("db", "databases", "Europe", ["europe"])]
 
