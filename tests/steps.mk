@@ -64,7 +64,7 @@ integration-handle-events: TESTS := $(PLAYBOOKS)/test_handle_events.py
 integration-control-plane: TESTS := $(CONTROL_PLANE)
 integration-playbooks: TESTS := $(PLAYBOOKS) $(addprefix --ignore ,$(PLAYBOOKS)/test_handle_events.py $(CONTROL_PLANE)) $(SETUP)
 integration-awx: TESTS := tests/integration/awx --ignore $(SETUP)
-integration-newest: TESTS := $(addprefix $(PLAYBOOKS)/,test_failed_hosts.py test_hostile.py test_windows_hosts.py)
+integration-newest: TESTS := $(addprefix $(PLAYBOOKS)/,test_failed_hosts.py test_hostile.py)
 
 # Playbooks have failed on the oldest ansible-core only, which evaluates variables earlier. What a newer one refuses or
 # deprecates shows first in what users write: modules, lookups and their examples, and hostile hosts. It also sends more
