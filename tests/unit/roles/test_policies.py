@@ -27,7 +27,7 @@ LINKS = ROOT / ".cache" / "agent"
 runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_core"](str(ROOT), str(LINKS))
 sys.path[:0] = [str(ROOT / "roles" / "handler_agent" / "files"), str(LINKS)]
 
-from foghorn_agent.config import ConfigError, parse_config  # noqa: E402 - found on the path set above
+from foghorn_agent.config import AZURE_PROBES, ConfigError, parse_config  # noqa: E402 - found on the path set above
 from foghorn_agent.decide.policy import plan_for  # noqa: E402
 from foghorn_core.scheduled_events.document import parse_event as parse_agents_event  # noqa: E402
 
@@ -164,3 +164,8 @@ def test_given_an_advisory_event_then_only_a_policy_that_names_its_type_is_for_i
     assert plan.rule == ("policies[0]" if is_named else "no rule")
     assert decided.ignore is not is_named
     assert rule_for(event, Policy(), 0.0).ignore
+
+
+def test_given_defaults_when_connections_are_waited_for_then_neither_counts_azures_probes() -> None:
+    defaults = yaml.safe_load((ROOT / "roles" / "load_balancer_removal" / "defaults" / "main.yml").read_text("utf-8"))
+    assert tuple(defaults["load_balancer_removal_excluded_addresses"]) == AZURE_PROBES

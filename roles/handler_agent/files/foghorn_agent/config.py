@@ -57,8 +57,8 @@ KNOWN_TYPES = (*EVENT_TYPES, MANUAL)
 DEFAULT_PORT = 9797
 _OF_DRY_RUNS = "dry_run"
 DEFAULT_STEP_TIMEOUT = 60.0  # seconds
-# Azure's load balancers probe from this address, and a probe is not a user.
-AZURE_PROBE_ADDRESS = "168.63.129.16"
+# Azure's load balancers probe from these addresses, and a probe is not a user.
+AZURE_PROBES = ("168.63.129.16", "fe80::1234:5678:9abc")
 
 _SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie", "x-api-key")
 _LONGEST_TIME = 86400.0
@@ -406,7 +406,7 @@ def _parse_step(section: Section) -> Step:
     timeout = section.seconds("timeout", DEFAULT_HOOKS_TIMEOUT if kinds == ["hooks"] else DEFAULT_STEP_TIMEOUT)
     name = section.text("name") or ""
     ignored = section.checked(
-        "ignore", [AZURE_PROBE_ADDRESS], "a list of IP addresses or networks", lambda value: _are(value, _is_network)
+        "ignore", list(AZURE_PROBES), "a list of IP addresses or networks", lambda value: _are(value, _is_network)
     )
     if not _is_one(section, kinds, _STEP_KINDS):
         return Step(PAUSE, name, 0.0)

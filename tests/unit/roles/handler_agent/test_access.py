@@ -165,6 +165,7 @@ def test_given_a_signature_when_another_path_is_asked_for_then_it_opens_nothing(
         ("", True),
         # Without Azure's probe the machine would be out of rotation for good.
         ("168.63.129.16", True),
+        ("fe80::1234:5678:9abc%eth0", True),
     ],
 )
 def test_given_networks_then_only_clients_in_them_this_machine_and_azures_probe_may_connect(

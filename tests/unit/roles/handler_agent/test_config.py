@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, List, Optional
 
 import pytest
-from foghorn_agent.config import Config, ConfigError, Imds, Quorum, Webhook, load_config, parse_config
+from foghorn_agent.config import AZURE_PROBES, Config, ConfigError, Imds, Quorum, Webhook, load_config, parse_config
 from foghorn_agent.decide.policy import Plan, Rule, Step, default_rules
 from foghorn_agent.decide.state import TOLD
 from foghorn_core.maintenance_policy.match import Match
@@ -179,7 +179,7 @@ def test_given_all_options_when_parsed_then_all_are_kept() -> None:
         ({"pause": 12}, Step("pause", "pause", 12.0)),
         (
             {"wait_connections": [443, 80]},
-            Step("wait_connections", "wait_connections", 60.0, ports=(443, 80), ignored=("168.63.129.16",)),
+            Step("wait_connections", "wait_connections", 60.0, ports=(443, 80), ignored=AZURE_PROBES),
         ),
         (
             {"wait_connections": [443], "ignore": ["10.0.0.0/8", "::1"]},

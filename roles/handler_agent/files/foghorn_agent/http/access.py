@@ -11,14 +11,14 @@ from typing import Callable, Optional, Sequence, Tuple, Union
 
 from foghorn_core.scheduled_events.signature import SIGNATURE_HEADER, nonce_of_question, secret_of_question, sign_answer
 
-from ..config import AZURE_PROBE_ADDRESS, Config, Network
+from ..config import AZURE_PROBES, Config, Network
 from ..io.secrets import NoSecret, read_members_secrets
 from .endpoint import Asked, Response
 
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 
-# Only the platform can send from this address. Without its probe the machine would be out of rotation.
-_AZURE_PROBE = ipaddress.ip_address(AZURE_PROBE_ADDRESS)
+# Only the platform can send from these addresses. Without its probe the machine would be out of rotation.
+_AZURE_PROBES = frozenset(map(ipaddress.ip_address, AZURE_PROBES))
 _HEALTH = "/healthz"
 _STATUS = "/status"
 _METRICS = "/metrics"
@@ -54,7 +54,7 @@ class Access:
         if not allowed or not host:
             return True
         address = _address(host)
-        return address.is_loopback or address == _AZURE_PROBE or _is_among(address, allowed)
+        return address.is_loopback or address in _AZURE_PROBES or _is_among(address, allowed)
 
     def respond(self, asked: Asked) -> Optional[Response]:
         """Answer a request, or refuse it; None: there is no such path."""
