@@ -20,6 +20,9 @@ SECONDS = 10.0
 IP_FREEBIND = getattr(socket, "IP_FREEBIND", 15)
 MOST = 5
 LARGE = b"z" * (8 * 1024 * 1024)
+# Two headers of the PROXY protocol, version 2: with addresses and a line break among them, and with none.
+FROM_NOBODY = b"\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00"
+PROXIED = b"\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\n\r\n\n\x0a\x00\x00\x04\x01\xbb\x26\x45"
 
 
 def respond(asked: Asked) -> Optional[Response]:
@@ -192,9 +195,10 @@ def test_given_a_probe_that_sends_bare_line_feeds_and_blank_lines_when_asked_the
     assert status_of(loop.ask(b"\r\n\nGET /healthz HTTP/1.0\n\n")) == 200
 
 
-def test_given_a_request_byte_by_byte_when_it_is_complete_then_it_is_answered(loop: Loop) -> None:
+@pytest.mark.parametrize("begin", [b"", PROXIED])
+def test_given_a_request_byte_by_byte_when_it_is_complete_then_it_is_answered(loop: Loop, begin: bytes) -> None:
     client = loop.connect()
-    for byte in b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n":
+    for byte in begin + b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n":
         client.sendall(bytes([byte]))
         loop.settle()
     assert status_of(loop.read(client)) == 200
@@ -503,6 +507,16 @@ def test_given_a_proxy_on_this_machine_when_a_client_asks_through_it_then_it_is_
     loop: Loop, header: str
 ) -> None:
     answer = loop.ask(("GET /asked HTTP/1.1\r\n%s: 10.0.0.9\r\n\r\n" % header).encode("ascii"))
+    assert b"is_local=False" in answer
+
+
+@pytest.mark.parametrize("begin", [PROXIED, FROM_NOBODY])
+def test_given_a_probe_with_the_proxy_protocol_when_it_asks_then_it_is_answered_and_is_not_the_machine(
+    loop: Loop, begin: bytes
+) -> None:
+    """Azure's probes have it on all ports once a Private Link service of the balancer has."""
+    answer = loop.ask(begin + b"GET /asked HTTP/1.1\r\n\r\n")
+    assert status_of(answer) == 200
     assert b"is_local=False" in answer
 
 

@@ -43,6 +43,11 @@ _REASONS = {
     505: "HTTP Version Not Supported",
 }
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/([0-9])\.[0-9]\Z")
+# Begins the header of the PROXY protocol, version 2: Azure's probes have it on all ports once one Private Link service
+# of the balancer has it.
+# Source: https://learn.microsoft.com/azure/private-link/private-link-service-overview
+_PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
+_PROXY_LENGTH = slice(14, 16)
 _ABSOLUTE_FORM = re.compile(r"https?://[^/?]*", re.IGNORECASE)
 
 # What comes through a proxy on this machine is not from this machine.
@@ -322,7 +327,8 @@ class Endpoint:
 
         No header field has to be there, not even Host, which some probes leave out.
         """
-        request = connection.request.replace(b"\r\n", b"\n").lstrip(b"\n")
+        asked = _after_proxy_header(connection.request)
+        request = asked.replace(b"\r\n", b"\n").lstrip(b"\n")
         line, line_ended, _unused = request.partition(b"\n")
         if not line_ended:
             return _error(414, "The request line is too long") if len(request) > _LARGEST_REQUEST - 64 else None
@@ -341,7 +347,8 @@ class Endpoint:
             return _error(400, "This is not a path")
         try:
             headers = _headers_of(request)
-            response = self._respond(Asked(path, connection.host, _is_local(connection, headers), headers))
+            is_local = asked is connection.request and _is_local(connection, headers)
+            response = self._respond(Asked(path, connection.host, is_local, headers))
         except Exception as error:  # noqa: BLE001 - a mistake in a route must not end the loop; who asks sees it
             return _error(500, "The agent could not answer: %s" % type(error).__name__)
         if response is None:
@@ -402,6 +409,14 @@ def _is_local(connection: _Connection, headers: Mapping[str, str]) -> bool:
     host = connection.host
     # Nobody else can send from an address of this machine: the kernel drops such packets.
     return not host or host == "::1" or host.startswith("127.") or host == connection.sock.getsockname()[0]
+
+
+def _after_proxy_header(request: bytes) -> bytes:
+    """The request itself; nothing as long as a header of the PROXY protocol before it has not come whole."""
+    if not request.startswith(_PROXY_SIGNATURE[: len(request)]):
+        return request
+    length = int.from_bytes(request[_PROXY_LENGTH], "big")
+    return request[_PROXY_LENGTH.stop + length :]
 
 
 def _headers_of(request: bytes) -> Dict[str, str]:
