@@ -49,7 +49,7 @@ from .ip_configurations import (
     find_ip_configurations,
     lower,
 )
-from .members import by_resource, edit, put_back, take_out
+from .members import by_resource, edit, raise_all, restore_all, take_out
 from .records import Record
 
 GATEWAY_API_VERSION = "2026-03-01"
@@ -205,13 +205,12 @@ def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> 
     :raises OptionError: if a record belongs to another machine than the one that was named
     :raises ArmError: if Azure refuses or fails, or if the gateway does not report a restored member as healthy in time
     :raises Unfinished: in the same cases, after a change was made. Changes that were made before stay: the same order
-        may be carried out again
+        may be carried out again. If one record cannot be restored, the others are
     """
     gateways = _Gateways(client)
     if order.machine.vm_id is not None or order.machine.addresses:
         _check_owner(client, order.machine, order.records)
     warnings: list[str] = []
-    change = take_out if order.out else functools.partial(put_back, warnings)
     changed = False
     remaining: list[str] = []
 
@@ -219,10 +218,22 @@ def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> 
         return GatewayChange(changed, remaining, tuple(dict.fromkeys(warnings)))
 
     with reporting(client, lambda: so_far() if changed else None):
-        for kind, resource, ours in by_resource(record for record in order.records if record["kind"] != ADDRESS):
-            changed |= edit(client, kind, resource, [functools.partial(change, record) for record in ours], dry_run)
+        by_reference = [record for record in order.records if record["kind"] != ADDRESS]
+        if order.out:
+            for kind, resource, ours in by_resource(by_reference):
+                changes = [functools.partial(take_out, record) for record in ours]
+                changed |= edit(client, kind, resource, changes, dry_run)
+        else:
+            for one in restore_all(client, by_reference, gateways.failures, warnings, dry_run):
+                changed |= one
         for gateway, ours in _by_gateway(record for record in order.records if record["kind"] == ADDRESS):
-            changed |= gateways.edit(gateway, ours, order.out, dry_run)
+            try:
+                changed |= gateways.edit(gateway, ours, order.out, dry_run)
+            except ArmError as error:
+                if order.out:
+                    raise
+                gateways.failures.append(error)
+        raise_all(gateways.failures)
         if order.wait and not dry_run:
             remaining = _wait(gateways, order.records, order.out, order.wait_timeout)
     return so_far()
@@ -329,6 +340,8 @@ class _Gateways:
         self.client = client
         self._version = GATEWAY_API_VERSION
         self._seen: dict[str, Json] = {}
+        self.failures: list[ArmError] = []
+        """What could not be restored."""
 
     def entries(self, pool: str) -> list[Json]:
         """The members of a pool by address.
@@ -341,16 +354,29 @@ class _Gateways:
         return list(_entries(_pool_in(self._seen[gateway.lower()], pool)))
 
     def edit(self, gateway: str, records: list[Json], out: bool, dry_run: bool) -> bool:
-        """Take out or restore these, in one PUT; False if all was as it should be, and in effect."""
+        """Take out or restore these, in one PUT; False if all was as it should be, and in effect.
+
+        A pool that is gone keeps nothing from being restored in the others.
+        """
+        gone: list[ArmError] = []
 
         def plan(document: Json, etag: str | None) -> tuple[bool, Write]:
-            outcomes = [_change_pool(document, record, out) for record in records]
+            gone.clear()
+            outcomes = []
+            for record in records:
+                try:
+                    outcomes.append(_change_pool(document, record, out))
+                except NotFound as error:
+                    if out:
+                        raise
+                    gone.append(error)
             is_wanted = any(outcomes) or has_failed(document)
             if not is_wanted or dry_run:
                 return is_wanted, None
             return True, lambda: self._write(gateway, document, etag)
 
         is_changed, _answer = self._in_version(lambda: self.client.edit(gateway, _READ, plan, self._version))
+        self.failures += gone
         return bool(is_changed)
 
     def _write(self, gateway: str, document: Json, etag: str | None) -> Answer:

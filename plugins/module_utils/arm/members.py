@@ -12,11 +12,12 @@ https://learn.microsoft.com/azure/load-balancer/admin-state-overview
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .answers import Json, has_failed
 from .client import COMPUTE_API_VERSION, ArmClient, Permission, Write
-from .errors import ArmError
+from .errors import ArmError, OperationFailed, OutOfTime
 from .ip_configurations import (
     ADDRESS,
     INSTANCE,
@@ -170,6 +171,37 @@ def put_back(warnings: list[str], record: Json, document: Json) -> bool:
     if not ours:
         warnings.append("the VM is no longer in %s: there is no adminState to restore" % record["pool"])
     return _set_admin_states(ours, record["admin_state"])
+
+
+def restore_all(
+    client: ArmClient, records: Iterable[Json], failures: list[ArmError], warnings: list[str], dry_run: bool
+) -> Iterator[bool]:
+    """Restore each record as far as Azure lets it: a failure in one pool does not keep the machine from the others.
+
+    :param failures: receives what failed
+    :returns: whether a resource was changed, of one after the other
+    """
+    waiting = list(by_resource(records))
+    for kind, resource, ours in waiting:
+        try:
+            yield edit(client, kind, resource, [functools.partial(put_back, warnings, one) for one in ours], dry_run)
+        except ArmError as error:
+            if len(ours) > 1 and not (error.may_have_begun or isinstance(error, (OperationFailed, OutOfTime))):
+                # Azure refuses all of a resource where one of its pools is gone.
+                waiting += [(kind, resource, [one]) for one in ours]
+            else:
+                failures.append(error)
+
+
+def raise_all(failures: Sequence[ArmError]) -> None:
+    """Raise what failed, if anything did, as one error."""
+    if not failures:
+        return
+    failure = failures[0]
+    if len(failures) > 1:
+        failure = ArmError("; ".join(dict.fromkeys(map(str, failures))))
+        failure.may_have_begun = any(error.may_have_begun for error in failures)
+    raise failure
 
 
 def _where(record: Json) -> str:

@@ -45,7 +45,8 @@ from .members import (
     edit,
     entries_of,
     interface_of,
-    put_back,
+    raise_all,
+    restore_all,
     take_out,
 )
 from .records import Record
@@ -283,17 +284,7 @@ def _restore(client: ArmClient, order: Order, dry_run: bool) -> MembershipChange
         return MembershipChange(changed, [], tuple(dict.fromkeys(warnings)))
 
     with reporting(client, lambda: so_far() if changed else None):
-        for kind, resource, ours in by_resource(records):
-            changes = [functools.partial(put_back, warnings, record) for record in ours]
-            try:
-                changed |= edit(client, kind, resource, changes, dry_run)
-            except ArmError as error:
-                # A failure in one pool does not keep the machine from the others.
-                failures.append(error)
-        if failures:
-            failure = failures[0]
-            if len(failures) > 1:
-                failure = ArmError("; ".join(dict.fromkeys(map(str, failures))))
-                failure.may_have_begun = any(error.may_have_begun for error in failures)
-            raise failure
+        for one in restore_all(client, records, failures, warnings, dry_run):
+            changed |= one
+        raise_all(failures)
     return so_far()

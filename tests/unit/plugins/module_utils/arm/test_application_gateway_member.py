@@ -280,6 +280,22 @@ def test_given_a_missing_pool_when_it_is_read_then_the_error_says_which_ones_exi
         pools_of(cloud(arm=GATE), vm_id=VM + "app_0", pools=[POOL + "none"])
 
 
+def test_given_pools_that_no_longer_exist_when_members_are_restored_then_the_others_are_back_and_all_are_named(
+    azure: Any,
+) -> None:
+    records = found(azure, "app_0", "db")
+    member(azure, remove=records)
+    by_interface = {"kind": "interface", "resource": GROUP + "Microsoft.Network/networkInterfaces/lost"}
+    gone = [{**by_interface, "pool": APPS[0]}, {**records[0], "pool": POOL + "gone"}]
+
+    with pytest.raises(Unfinished, match=r"lost.*; .*gone") as error:
+        member(azure, restore=[*gone, *records])
+    assert error.value.outcome.changed
+    assert addresses(azure) == set(ADDRESSES.values())
+    # A write takes minutes.
+    assert len(written(azure)) == 2
+
+
 def test_given_records_of_another_machine_when_the_machine_is_named_then_they_are_refused(azure: Any) -> None:
     with pytest.raises(OptionError, match="does not belong to the machine that"):
         member(azure, restore=found(azure, "app_1"), vm_id=VM + "app_0")

@@ -284,6 +284,18 @@ def test_given_pools_that_no_longer_exist_when_a_vm_is_restored_then_it_is_back_
         member(azure, restore=[gone[0], record])
 
 
+def test_given_a_pool_of_an_interface_that_no_longer_exists_when_a_vm_is_restored_then_it_is_back_in_the_other(
+    azure: Any,
+) -> None:
+    """Both are written with the interface, and Azure refuses all of it."""
+    apps, admin = member(azure, vm_id=VM + "app_0", remove=True).before
+
+    with pytest.raises(Unfinished, match="gone") as error:
+        member(azure, restore=[{**admin, "pool": POOL + "gone"}, apps])
+    assert error.value.outcome.changed
+    assert list(pool(azure, "apps")) == ["app_0", "app_1"]
+
+
 def test_given_an_interface_that_was_made_again_when_it_is_restored_then_it_says_what_to_do(azure: Any) -> None:
     (record, _other) = pools_of(azure, vm_id=VM + "app_0")
 
