@@ -32,13 +32,14 @@ options:
   pools:
     description:
       - Ids of the backend pools to leave. A pool without the VM is not an error.
-      - By default, all pools that the VM's interfaces name. Pools of addresses must be listed.
+      - By default, all pools that the VM's interfaces name, except those with outbound rules and no others, without
+        which the VM would lose its way out. Pools of addresses must be listed.
       - With O(restore), records of other pools are refused.
     type: list
     elements: str
   method:
     description:
-      - V(membership) removes the VM from the pool.
+      - V(membership) removes the VM from the pool, also from its outbound rules.
       - V(admin_state) keeps it in the pool and sets its C(adminState) to V(Down). New connections stop, whatever the
         probe returns. Established TCP connections continue.
     type: str
@@ -88,7 +89,8 @@ notes:
   - Needs C(Microsoft.Network/networkInterfaces/write) and C(…/loadBalancers/backendAddressPools/join/action), for
     instances C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write), and for O(method=admin_state) and
     pools by address C(…/loadBalancers/backendAddressPools/write). The roles Network Contributor and Virtual Machine
-    Contributor grant them.
+    Contributor grant them. Without C(…/loadBalancers/backendAddressPools/read), pools with outbound rules alone are not
+    recognised.
   - An instance that is brought to its set's latest model is in the model's pools again.
   - Azure does not count the remaining connections of a member. Count them on the machine.
   - If VMs share pools, run it for one VM at a time (C(throttle=1)). Otherwise writers wait for each other.

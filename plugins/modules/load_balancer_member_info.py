@@ -27,7 +27,8 @@ options:
   pools:
     description:
       - Ids of the backend pools to read. A pool without the VM is not an error.
-      - By default, all pools that the VM's interfaces name. Pools of addresses must be listed.
+      - By default, all pools that the VM's interfaces name, except those with outbound rules and no others. Pools of
+        addresses must be listed.
     type: list
     elements: str
   method:

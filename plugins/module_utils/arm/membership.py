@@ -65,7 +65,7 @@ class MemberSearch(NamedTuple):
 
     vm_id: str
     pools: tuple[str, ...] | None
-    """None: all that the VM's interfaces name."""
+    """None: all that the VM's interfaces name, but for those that only let it out."""
     method: str
     """One of `METHODS`: the memberships themselves, or those that are not `DOWN`."""
 
@@ -182,9 +182,11 @@ def find(client: ArmClient, search: MemberSearch) -> list[Json]:
 
     :raises ArmError: if Azure refuses or fails
     """
-    vm_id, wanted = search.vm_id, search.pools
+    vm_id = search.vm_id
     ip_configurations = list(find_ip_configurations(client, vm_id))
-    named = None if wanted is None else lower(wanted)
+    joined = dict.fromkeys(pool for ip in ip_configurations for pool in ip.pools)
+    pools = [pool for pool in joined if not _only_lets_out(client, pool)] if search.pools is None else search.pools
+    named = lower(pools)
     if search.method == MEMBERSHIP:
         found = [
             {
@@ -196,15 +198,27 @@ def find(client: ArmClient, search: MemberSearch) -> list[Json]:
             }
             for ip in ip_configurations
             for pool in ip.pools
-            if named is None or pool.lower() in named
+            if pool.lower() in named
         ]
         by_interface = lower(record["pool"] for record in found)
-        for pool in wanted or ():
+        for pool in search.pools or ():
             if pool.lower() not in by_interface:
                 found += _entries_by_address(client, vm_id, ip_configurations, pool)
         return found
-    pools = wanted or list(dict.fromkeys(pool for ip in ip_configurations for pool in ip.pools))
     return [record for pool in pools for record in _entries_in_service(client, vm_id, ip_configurations, pool)]
+
+
+def _only_lets_out(client: ArmClient, pool: str) -> bool:
+    """Whether a pool serves outbound rules alone: a machine that leaves it loses no client, but its way out.
+
+    Source: https://learn.microsoft.com/azure/load-balancer/egress-only
+    """
+    try:
+        rules = client.get(pool, READ_POOL, NETWORK_API_VERSION).get("properties") or {}
+    except ArmError:
+        # The right to leave it does not include the right to read it.
+        return False
+    return bool(rules.get("outboundRules")) and not (rules.get("loadBalancingRules") or rules.get("inboundNatRules"))
 
 
 def _entries_by_address(

@@ -95,6 +95,23 @@ def test_given_a_named_pool_when_a_vm_is_removed_then_it_stays_in_the_others(azu
     assert (list(pool(azure, "apps")), list(pool(azure, "admin"))) == (["app_1"], ["app_0"])
 
 
+@pytest.mark.parametrize("method", ["membership", "admin_state"])
+def test_given_a_pool_of_outbound_rules_alone_when_a_vm_is_removed_then_it_keeps_its_way_out_unless_the_pool_is_named(
+    azure: Any, method: str
+) -> None:
+    balancers = azure.network.load_balancers
+    balancer = balancers.get("rg", "front")
+    rule = {"backendAddressPool": {"id": POOL + "admin"}, "frontendIPConfigurations": [], "protocol": "All"}
+    balancer["properties"]["outboundRules"] = [{"name": "egress", "properties": rule}]
+    balancers.begin_create_or_update("rg", "front", balancer).result()
+
+    removed = member(azure, vm_id=VM + "app_0", method=method, remove=True)
+
+    assert [record["pool"].rpartition("/")[2] for record in removed.before] == ["apps"]
+    assert pool(azure, "admin") == {"app_0": None}
+    assert member(azure, vm_id=VM + "app_0", method=method, pools=[POOL + "admin"], remove=True).changed
+
+
 def test_given_a_vm_that_is_out_when_it_is_removed_again_then_nothing_is_written(azure: Any) -> None:
     member(azure, vm_id=VM + "app_0", remove=True)
     before = len(azure.sent("PUT"))
