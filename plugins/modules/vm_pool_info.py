@@ -13,7 +13,7 @@ author:
 description:
   - Reads the pools that the network interfaces of VMs, and of instances of uniform scale sets, name. One request covers
     all VMs of a resource group, and one all instances of a scale set.
-  - Pools with members by address are not found.
+  - Pools with members by address are not found, and those with outbound rules and no others left out.
   - The playbook C(foghorn.azure_events.handle_events) finds out with it which machines do the same work.
 extends_documentation_fragment:
   - foghorn.azure_events.azure

@@ -59,6 +59,15 @@ def entries_of(pool: Json) -> list[Json]:
     return list((pool.get("properties") or {}).get("loadBalancerBackendAddresses") or [])
 
 
+def only_lets_out(pool: Json) -> bool:
+    """Whether a pool serves outbound rules alone: who leaves it loses no client, but the way out.
+
+    Source: https://learn.microsoft.com/azure/load-balancer/egress-only
+    """
+    rules = pool.get("properties") or {}
+    return bool(rules.get("outboundRules")) and not (rules.get("loadBalancingRules") or rules.get("inboundNatRules"))
+
+
 def interface_of(entry: Json) -> str:
     """The IP configuration of an entry of a pool. Empty for an entry that is an address."""
     reference = (entry.get("properties") or {}).get("networkInterfaceIPConfiguration") or {}

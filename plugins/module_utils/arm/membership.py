@@ -45,6 +45,7 @@ from .members import (
     edit,
     entries_of,
     interface_of,
+    only_lets_out,
     raise_all,
     restore_all,
     take_out,
@@ -209,16 +210,11 @@ def find(client: ArmClient, search: MemberSearch) -> list[Json]:
 
 
 def _only_lets_out(client: ArmClient, pool: str) -> bool:
-    """Whether a pool serves outbound rules alone: a machine that leaves it loses no client, but its way out.
-
-    Source: https://learn.microsoft.com/azure/load-balancer/egress-only
-    """
     try:
-        rules = client.get(pool, READ_POOL, NETWORK_API_VERSION).get("properties") or {}
+        return only_lets_out(client.get(pool, READ_POOL, NETWORK_API_VERSION))
     except ArmError:
         # The right to leave it does not include the right to read it.
         return False
-    return bool(rules.get("outboundRules")) and not (rules.get("loadBalancingRules") or rules.get("inboundNatRules"))
 
 
 def _entries_by_address(

@@ -30,7 +30,7 @@ from .ip_configurations import (
     lower,
     pools_of,
 )
-from .members import DOWN, READ_POOL, admin_state_of, entries_of, interface_of
+from .members import DOWN, READ_POOL, admin_state_of, entries_of, interface_of, only_lets_out
 from .permissions import READ_INSTANCES, READ_MACHINES
 from .rollout import states_in
 
@@ -82,6 +82,8 @@ def find_pools(client: ArmClient, vm_ids: Sequence[str]) -> Pools:
             ip_configurations = find_ip_configurations(client, vm_id)
             found[vm_id.lower()] = [pool for ip in ip_configurations for pool in (*ip.pools, *ip.gateway_pools)]
     of_vms = [list(dict.fromkeys(found[vm_id.lower()])) for vm_id in vm_ids]
+    shown = {pool: _read_pool(client, pool) for pool in dict.fromkeys(pool for of_vm in of_vms for pool in of_vm)}
+    of_vms = [[pool for pool in of_vm if not only_lets_out(shown[pool])] for of_vm in of_vms]
     members: dict[str, dict[str, None]] = {pool: {} for of_vm in of_vms for pool in of_vm}
     keys = {pool.lower(): pool for pool in members}
     for owner, of_owner in found.items():
@@ -89,17 +91,21 @@ def find_pools(client: ArmClient, vm_ids: Sequence[str]) -> Pools:
             if pool.lower() in keys:
                 members[keys[pool.lower()]][spelled[owner]] = None
     of_pools = {pool: list(of_pool) for pool, of_pool in members.items()}
-    return Pools(of_vms, of_pools, _out_of_service(client, lower(vm_ids), of_pools, owners))
+    return Pools(of_vms, of_pools, _out_of_service(client, lower(vm_ids), of_pools, owners, shown))
 
 
 def _out_of_service(
-    client: ArmClient, known: set[str], members: Mapping[str, Sequence[str]], owners: Mapping[str, str]
+    client: ArmClient,
+    known: set[str],
+    members: Mapping[str, Sequence[str]],
+    owners: Mapping[str, str],
+    shown: Mapping[str, Json],
 ) -> dict[str, list[str]]:
     strangers = dict.fromkeys(one for of_pool in members.values() for one in of_pool if one.lower() not in known)
     off = {one for one in strangers if _is_off(client, one)}
     found = {}
     for pool, of_pool in members.items():
-        down = _down_in(client, pool, owners)
+        down = _down_in(shown[pool], owners)
         absent = [one for one in of_pool if one in off or one.lower() in down]
         if absent:
             found[pool] = absent
@@ -116,16 +122,20 @@ def _is_off(client: ArmClient, vm_id: str) -> bool:
     return states_in({"instanceView": view}).get("powerstate") in _OFF
 
 
-def _down_in(client: ArmClient, pool: str, owners: Mapping[str, str]) -> set[str]:
-    """The ids, in lower case, of the VMs that a pool of a load balancer is known to give no new connections."""
+def _read_pool(client: ArmClient, pool: str) -> Json:
+    """A pool of a load balancer. Empty: it is of a gateway, or cannot be read."""
     if "/loadbalancers/" not in pool.lower():
-        return set()
+        return {}
     try:
-        entries = entries_of(client.get(pool, READ_POOL, NETWORK_API_VERSION))
+        return client.get(pool, READ_POOL, NETWORK_API_VERSION)
     except ArmError:
-        return set()
+        return {}
+
+
+def _down_in(pool: Json, owners: Mapping[str, str]) -> set[str]:
+    """The ids, in lower case, of the VMs that a pool of a load balancer is known to give no new connections."""
     states: dict[str, set[str]] = {}
-    for entry in entries:
+    for entry in entries_of(pool):
         owner = owners.get(interface_of(entry).lower().partition("/ipconfigurations/")[0])
         if owner is not None:
             states.setdefault(owner, set()).add(admin_state_of(entry))

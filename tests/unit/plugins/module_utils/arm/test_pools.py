@@ -82,12 +82,27 @@ def test_given_a_vm_that_was_not_asked_for_when_it_is_in_a_pool_of_one_that_was_
 
     running = ok({"statuses": [{"code": "ProvisioningState/succeeded"}, {"code": "PowerState/running"}]})
     pool = {"properties": {"loadBalancerBackendAddresses": [entry(0, "Down"), entry(1)]}}
-    with dialogue(ok(listed), running, ok(pool)) as (_arm, client):
+    with dialogue(ok(listed), ok(pool), running) as (_arm, client):
         assert find_pools(client, WEB[:1]) == (
             [[BALANCER + "web"]],
             {BALANCER + "web": WEB[:2]},
             {BALANCER + "web": WEB[:1]},
         )
+
+
+def test_given_a_pool_of_outbound_rules_alone_when_asked_then_it_is_none_that_they_serve() -> None:
+    listed = {
+        "value": [
+            interface(WEB[0], BALANCER + "web", BALANCER + "egress"),
+            interface(WEB[1], BALANCER + "EGRESS"),
+            interface(WEB[2], BALANCER + "egress"),
+        ]
+    }
+    web = ok({"properties": {"loadBalancingRules": [{"id": "in"}], "outboundRules": [{"id": "out"}]}})
+    egress = ok({"properties": {"outboundRules": [{"id": "out"}]}})
+    with dialogue(ok(listed), web, egress, egress) as (_arm, client):
+        found = find_pools(client, WEB[:2])
+    assert found == ([[BALANCER + "web"], []], {BALANCER + "web": WEB[:1]}, {})
 
 
 @pytest.mark.parametrize(
@@ -108,7 +123,7 @@ def test_given_a_member_that_was_not_asked_for_when_it_gets_no_connections_then_
     listed = {"value": [interface(WEB[0], BALANCER + "web", number=0), interface(WEB[1], BALANCER + "web", number=1)]}
     view = ok({"statuses": [{"code": f"PowerState/{power}"}]}) if power else refused(403, "AuthorizationFailed")
     pool = {"properties": {"loadBalancerBackendAddresses": [entry(0), entry(1, state)]}}
-    with dialogue(ok(listed), view, ok(pool)) as (_arm, client):
+    with dialogue(ok(listed), ok(pool), view) as (_arm, client):
         assert find_pools(client, WEB[:1]).out_of_service == ({BALANCER + "web": [WEB[1]]} if is_out else {})
 
 
