@@ -3,9 +3,12 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Counts the connected clients, from the kernel's list of TCP connections."""
 
+import contextlib
 import ipaddress
 import os
 import re
+import socket
+import struct
 import sys
 from typing import Callable, Container, Dict, Iterable, Iterator, List, Optional, Set, Tuple, TypeVar
 
@@ -24,6 +27,15 @@ _PASSED_ON = re.compile(
     rb" tcp .* ESTABLISHED src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+) "
     rb"(?:packets=\d+ bytes=\d+ )?src=(\S+) dst=\S+ sport=(\d+) "
 )
+# The same by netlink, for kernels without that list, as Ubuntu's in Azure are: all that are passed on (IPS_DST_NAT).
+# Kernels before 5.13 do not know the latter, and tell all that are tracked. The numbers are those of linux/netlink.h
+# and linux/netfilter/nfnetlink_conntrack.h. Source: https://github.com/Azure/aks-engine/issues/117
+_NETFILTER, _ASK, _ALL_OF_THEM, _DONE, _ERROR = 12, 0x101, 0x301, 3, 2
+_TELL = struct.pack("=IHHII4xHH", 28, _ASK, _ALL_OF_THEM, 1, 0, 8, 3) + struct.pack(">I", 0x20)
+_HEADERS = 20  # bytes: nlmsghdr and nfgenmsg
+_ORIGINAL, _REPLY, _OF_PROTOCOL, _OF_TCP, _TCP_STATE, _TCP_ESTABLISHED = 1, 2, 4, 1, 1, b"\3"
+_SOURCE, _DESTINATION = 1, 2
+_PATIENCE = 5  # seconds
 _LOCAL = re.compile(rb"\|-- (\S+)\n(?:[ \t]+/[0-9]+ (?!host).*\n)*[ \t]+/32 host LOCAL")
 
 
@@ -32,6 +44,7 @@ def count_established(
     ignored: Iterable[str] = (),
     proc: str = "/proc/net",
     addresses: Iterable[str] = (),
+    tracked_count: str = _TRACKED_COUNT,
 ) -> Dict[int, int]:
     """Count the established connections to these ports of this machine, those from itself included.
 
@@ -49,7 +62,7 @@ def count_established(
     """
     ignored, addresses = list(ignored), list(addresses)
     found = count_rows(_established(proc), ports, ignored, addresses, _address)
-    passed_on = [one for one in _passed_on(proc) if one[0] in ports]
+    passed_on = [one for one in _passed_on(proc, tracked_count) if one[0] in ports]
     own = _own_addresses(proc) if passed_on else None
     rows = (one for one in passed_on if own is None or one[2] in own)
     for port, count in count_rows(rows, ports, ignored, addresses, lambda number: number).items():
@@ -92,15 +105,24 @@ def problem_with_containers(proc: str = "/proc/net", tracked_count: str = _TRACK
         if not os.path.exists(tracked_count):
             # Nothing is tracked, so nothing is passed on.
             return None
-        return "%s does not exist: this kernel tracks connections, but does not list them" % path
+        try:
+            next(_asked(), None)
+        except OSError as error:
+            return "%s does not exist, and the kernel does not tell: %s" % (path, error.strerror or error)
+        return None
     except OSError as error:
         return "%s cannot be read: %s" % (path, error.strerror)
 
 
-def _passed_on(proc: str) -> Iterator[Tuple[int, int, int]]:
+def _passed_on(proc: str, tracked_count: str) -> Iterator[Tuple[int, int, int]]:
     """The port that a connection came to, and its remote and local address, as IPv6 counts them."""
     try:
         table = open(os.path.join(proc, _TRACKED), "rb")  # noqa: SIM115 - closed below; whether it opens is the question
+    except FileNotFoundError:
+        if os.path.exists(tracked_count):
+            with contextlib.suppress(OSError):
+                yield from _asked()
+        return
     except OSError:
         return
     with table:
@@ -111,6 +133,58 @@ def _passed_on(proc: str) -> Iterator[Tuple[int, int, int]]:
             remote, local, _port, port, answers_from, answers_port = match.groups()
             if (local, port) != (answers_from, answers_port):
                 yield int(port), _number(remote), _number(local)
+
+
+def _asked() -> Iterator[Tuple[int, int, int]]:
+    """The same from the kernel itself.
+
+    :raises OSError: if it does not tell
+    """
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETFILTER) as kernel:
+        kernel.settimeout(_PATIENCE)
+        kernel.send(_TELL)
+        while True:
+            told, start = kernel.recv(1 << 16), 0
+            while start < len(told):
+                length, kind = struct.unpack_from("=IH", told, start)
+                if kind in (_DONE, _ERROR):
+                    (code,) = struct.unpack_from("=i", told, start + 16)
+                    if code < 0:
+                        raise OSError(-code, os.strerror(-code))
+                    return
+                yield from _as_passed_on(_parts_of(told[start + _HEADERS : start + length]))
+                start += _padded(length)
+
+
+def _as_passed_on(parts: Dict[int, bytes]) -> Iterator[Tuple[int, int, int]]:
+    state = _parts_of(_parts_of(parts.get(_OF_PROTOCOL, b"")).get(_OF_TCP, b"")).get(_TCP_STATE)
+    if state == _TCP_ESTABLISHED:
+        local, port = _end_of(parts[_ORIGINAL], _DESTINATION)
+        if (local, port) != _end_of(parts[_REPLY], _SOURCE):
+            yield port, _end_of(parts[_ORIGINAL], _SOURCE)[0], local
+
+
+def _end_of(ends: bytes, which: int) -> Tuple[int, int]:
+    """An address, as IPv6 counts it, and a port."""
+    parts = _parts_of(ends)
+    addresses, ports = _parts_of(parts[1]), _parts_of(parts[2])
+    address = addresses.get(which) or addresses[which + 2]
+    mapped = _MAPPED if len(address) == 4 else 0
+    return int.from_bytes(address, "big") + mapped, int.from_bytes(ports[which + 1], "big")
+
+
+def _parts_of(attributes: bytes) -> Dict[int, bytes]:
+    found = {}  # type: Dict[int, bytes]
+    start = 0
+    while start < len(attributes):
+        length, kind = struct.unpack_from("=HH", attributes, start)
+        found[kind & 0x3FFF] = attributes[start + 4 : start + length]
+        start += _padded(length)
+    return found
+
+
+def _padded(length: int) -> int:
+    return (length + 3) & ~3
 
 
 def _own_addresses(proc: str) -> Optional[Set[int]]:

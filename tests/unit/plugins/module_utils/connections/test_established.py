@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How many are still connected?"""
 
+import os
 import socket
+import struct
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Dict, Generator, List, Tuple
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.connections import established
 from ansible_collections.foghorn.azure_events.plugins.module_utils.connections.established import (
     count_established,
     problem_with_containers,
@@ -16,7 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.connections.e
 
 def count(*arguments: Any, **options: Any) -> int:
     """All that are established."""
-    return sum(count_established(*arguments, **options).values())
+    return sum(count_established(*arguments, **{"tracked_count": "/nowhere", **options}).values())
 
 
 HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -257,18 +261,113 @@ def test_given_a_list_that_can_be_read_or_nothing_tracked_when_asked_then_contai
     assert problem_with_containers(str(tracked), str(tmp_path / "count")) is None
 
 
-def test_given_connections_that_are_tracked_and_not_listed_when_asked_then_that_is_reported(
-    proc: Path, tmp_path: Path
+# What Linux 6.18 told of such connections by netlink: to a container, one that is over, to a socket of the machine's
+# own, by IPv6; and that this is all.
+TOLD = bytes.fromhex(
+    "f00000000001020001000000d8760000020000003400018014000180080001000a000009080002000a0000041c00028005000100"
+    "06000000060002009c1c00000600030001bb0000340002801400018008000100ac110002080002000a0000091c00028005000100"
+    "060000000600020020fb0000060003009c1c000008000300000001ae080008000000000008000c00b4946c5508000b0000000001"
+    "080007000000018f300004802c000180050001000300000005000200000000000500030000000000060004000000000006000500"
+    "000000001c001880080001000000000008000200000000000800030000000000"
+)
+TOLD_OVER = bytes.fromhex(
+    "f00000000001020001000000d8760000020000003400018014000180080001000a000009080002000a0000041c00028005000100"
+    "06000000060002009c1e00000600030001bb0000340002801400018008000100ac110002080002000a0000091c00028005000100"
+    "060000000600020020fb0000060003009c1e000008000300000001ae080008000000000008000c00cb2a64a808000b0000000001"
+    "080007000000018f300004802c000180050001000700000005000200000000000500030000000000060004000000000006000500"
+    "000000001c001880080001000000000008000200000000000800030000000000"
+)
+TOLD_OWN = bytes.fromhex(
+    "f00000000001020001000000d8760000020000003400018014000180080001000a000009080002000a0000041c00028005000100"
+    "06000000060002009c1f00000600030001bb00003400028014000180080001000a000004080002000a0000091c00028005000100"
+    "060000000600020001bb0000060003009c1f0000080003000000000e080008000000000008000c00e34a343608000b0000000001"
+    "080007000000018f300004802c000180050001000300000005000200000000000500030000000000060004000000000006000500"
+    "000000001c001880080001000000000008000200000000000800030000000000"
+)
+TOLD_BY_IPV6 = bytes.fromhex(
+    "200100000001020001000000d87600000a0000004c0001802c0001801400030020010db800000000000000000000000914000400"
+    "20010db80000000000000000000000041c0002800500010006000000060002009eb600000600030001bb00004c0002802c000180"
+    "14000300fd1700000000000000000000000000021400040020010db80000000000000000000000091c0002800500010006000000"
+    "0600020020fb0000060003009eb6000008000300000001ae080008000000000008000c00509ab61208000b000000000108000700"
+    "0000018f300004802c00018005000100030000000500020000000000050003000000000006000400000000000600050000000000"
+    "1c001880080001000000000008000200000000000800030000000000"
+)
+TOLD_ALL = bytes.fromhex("140000000300020001000000d876000000000000")
+REFUSED = struct.pack("=IHHIIi", 20, 2, 0, 1, 0, -1)
+
+
+@pytest.fixture
+def unlisted(tracked: Path, monkeypatch: pytest.MonkeyPatch) -> Tuple[Path, List[bytes]]:
+    """The files of a kernel that tracks connections and does not list them, and what it tells when it is asked."""
+    (tracked / "nf_conntrack").unlink()
+    (tracked / "count").write_text("7\n")
+    told: List[bytes] = []
+
+    class Kernel:
+        def __init__(self, *_kind: int) -> None:
+            self.left = list(told)
+
+        def __enter__(self) -> "Kernel":
+            return self
+
+        def __exit__(self, *_reason: Any) -> None:
+            pass
+
+        def settimeout(self, _seconds: float) -> None:
+            pass
+
+        def send(self, _question: bytes) -> None:
+            pass
+
+        def recv(self, _size: int) -> bytes:
+            return self.left.pop(0)
+
+    monkeypatch.setattr(socket, "socket", Kernel)
+    return tracked, told
+
+
+@pytest.mark.skipif(sys.byteorder == "big", reason="it was recorded on another machine")
+def test_given_a_kernel_that_lists_no_tracked_connections_when_counted_then_it_is_asked(
+    unlisted: Tuple[Path, List[bytes]],
 ) -> None:
-    (tmp_path / "count").write_text("7\n")
-    said = problem_with_containers(str(proc), str(tmp_path / "count"))
-    assert said == "%s/nf_conntrack does not exist: this kernel tracks connections, but does not list them" % proc
+    proc, told = unlisted
+    told += [TOLD + TOLD_OVER, TOLD_OWN + TOLD_BY_IPV6 + TOLD, TOLD_ALL]
+    files = {"proc": str(proc), "tracked_count": str(proc / "count")}
+    assert problem_with_containers(**files) is None
+    assert count([443], **files) == 3
+    assert count([8443], **files) == 0
+    assert count([443], ["10.0.0.9"], **files) == 1
+    assert count([443], addresses=["10.0.0.4"], **files) == 2
+    assert count([443], proc=str(proc), tracked_count=str(proc / "no count")) == 0
+
+
+def test_given_connections_that_are_tracked_and_not_told_when_asked_then_that_is_reported(
+    unlisted: Tuple[Path, List[bytes]],
+) -> None:
+    proc, told = unlisted
+    told.append(REFUSED)
+    files = {"proc": str(proc), "tracked_count": str(proc / "count")}
+    assert count([443], **files) == 0
+    said = problem_with_containers(**files)
+    assert said == "%s/nf_conntrack does not exist, and the kernel does not tell: %s" % (proc, os.strerror(1))
     (proc / "nf_conntrack").mkdir()
-    said = problem_with_containers(str(proc), str(tmp_path / "count"))
+    said = problem_with_containers(**files)
     assert said == "%s/nf_conntrack cannot be read: Is a directory" % proc
 
 
 # --- the real thing ----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/sys/net/netfilter/nf_conntrack_count"), reason="nothing is tracked here")
+def test_given_a_network_without_connections_when_this_kernel_is_asked_then_it_tells_of_none() -> None:
+    unshare = ["unshare", "--user", "--map-root-user", "--net", sys.executable, "-c"]
+    if subprocess.run([*unshare, ""], stderr=subprocess.DEVNULL, check=False).returncode:
+        pytest.skip("no network namespaces here")
+    ask = "import sys; sys.path.insert(0, %r); import established; print(list(established._asked()))"
+    said = subprocess.run(
+        [*unshare, ask % os.path.dirname(established.__file__)], stdout=subprocess.PIPE, timeout=60, check=True
+    )
+    assert said.stdout == b"[]\n"
 
 
 @pytest.fixture(params=["127.0.0.1", "::1"])
