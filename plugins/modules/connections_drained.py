@@ -12,7 +12,7 @@ author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
   - Waits until no TCP connection to these ports of the machine is established. Connections that the machine passes on
-    to a container count, too.
+    to a container count, too, if root runs it (C(become=true)); to others the kernel does not show them.
   - When time runs out, it returns what remains, and does not fail.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
