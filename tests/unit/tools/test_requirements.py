@@ -4,6 +4,8 @@
 """What is installed is named exactly, with hashes, and comes from nowhere but the index that whoever installs has."""
 
 import re
+import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -52,3 +54,13 @@ def test_given_an_exact_version_that_is_asked_for_then_it_is_the_one_that_is_ins
 
     missing = [one for one in asked if (normal(one.split("==")[0]), one.split("==")[1]) not in locked]
     assert missing == []
+
+
+def test_given_the_oldest_python_of_the_simulator_then_what_its_role_installs_is_locked_for_it_too() -> None:
+    """Its role installs the list for the Python of a machine, as 3.9 on RHEL 9. The demo alone needs a later one."""
+    files = "roles/azure_simulator/files"
+    project = tomllib.loads((ROOT / files / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    script = (ROOT / "tools" / "lock_requirements.sh").read_text(encoding="utf-8").splitlines()
+    (words,) = [shlex.split(line) for line in script if line.startswith(f"lock {files}/pyproject.toml ")]
+
+    assert project["requires-python"] == f">= {words[3]}"
