@@ -212,8 +212,10 @@ def find(client: ArmClient, search: MemberSearch) -> list[Json]:
 def _only_lets_out(client: ArmClient, pool: str) -> bool:
     try:
         return only_lets_out(client.get(pool, READ_POOL, NETWORK_API_VERSION))
-    except ArmError:
-        # The right to leave it does not include the right to read it.
+    except ArmError as error:
+        if error.status not in (400, 403, 404):
+            raise
+        # The right to leave it does not include the right to read it, and this cloud may not have the api-version.
         return False
 
 

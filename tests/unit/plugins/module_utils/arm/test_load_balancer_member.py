@@ -21,7 +21,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 
 from tests.simulated_cloud import vm_of
 
-from .scripted_arm import COMPUTE, dialogue, ok
+from .scripted_arm import COMPUTE, Step, dialogue, ok, refused
 from .simulated_arm import client_to
 
 Start = Callable[..., Any]
@@ -110,6 +110,32 @@ def test_given_a_pool_of_outbound_rules_alone_when_a_vm_is_removed_then_it_keeps
     assert [record["pool"].rpartition("/")[2] for record in removed.before] == ["apps"]
     assert pool(azure, "admin") == {"app_0": None}
     assert member(azure, vm_id=VM + "app_0", method=method, pools=[POOL + "admin"], remove=True).changed
+
+
+@pytest.mark.parametrize(
+    ("answer", "finds"),
+    [
+        (refused(403, "AuthorizationFailed"), True),
+        (refused(400, "NoRegisteredProviderFound"), True),
+        (refused(500, "InternalServerError"), False),
+        (refused(429, "TooManyRequests"), False),
+    ],
+)
+def test_given_a_pool_that_azure_does_not_show_then_the_vm_leaves_it_only_where_its_rules_cannot_be_known(
+    answer: Step, finds: bool
+) -> None:
+    """By a failure that passes, a machine must not lose its way out."""
+    nic = VM.replace("Microsoft.Compute/virtualMachines/", "Microsoft.Network/networkInterfaces/") + "nic"
+    machine = ok({"properties": {"networkProfile": {"networkInterfaces": [{"id": nic}]}}})
+    joined = {"loadBalancerBackendAddressPools": [{"id": POOL + "apps"}]}
+    shown = ok({"properties": {"ipConfigurations": [{"name": "one", "properties": joined}]}})
+    search = read_search({"vm_id": VM + "app_0", "method": "membership"})
+    with dialogue(machine, shown, *[answer] * (1 if finds else 11)) as (_arm, client):
+        if finds:
+            assert [record["pool"] for record in find(client, search)] == [POOL + "apps"]
+        else:
+            with pytest.raises(ArmError, match="apps was refused"):
+                find(client, search)
 
 
 def test_given_a_vm_that_is_out_when_it_is_removed_again_then_nothing_is_written(azure: Any) -> None:
