@@ -83,7 +83,8 @@ options:
     default: own
   as_seen:
     description:
-      - The events that the VMs were prepared for, as M(foghorn.azure_events.scheduled_events_info) returned them.
+      - The events that the VMs were prepared for, as M(foghorn.azure_events.scheduled_events_info) returned them, on
+        Windows M(foghorn.azure_events.win_scheduled_events_info).
       - An event whose type or VMs have changed since is not approved, and the reason is returned. Events that are not
         in this list are not compared.
     type: list
