@@ -56,7 +56,7 @@ EXAMPLES = r"""
 - name: Wait until the clients of the web server have gone
   foghorn.azure_events.connections_drained:
     ports: [80, 443]
-    excluded_addresses: [168.63.129.16, 10.0.9.0/24]
+    excluded_addresses: [168.63.129.16, "fe80::1234:5678:9abc", 10.0.9.0/24]
     timeout: 120
 """
 
