@@ -89,7 +89,7 @@ notes:
   - Needs C(Microsoft.Network/networkInterfaces/write) and C(…/loadBalancers/backendAddressPools/join/action), for
     instances C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write), and for O(method=admin_state) and
     pools by address C(…/loadBalancers/backendAddressPools/write). The roles Network Contributor and Virtual Machine
-    Contributor grant them. Without C(…/loadBalancers/backendAddressPools/read), pools with outbound rules alone are not
+    Contributor grant them. Without C(…/loadBalancers/read), which both have, pools with outbound rules alone are not
     recognised.
   - An instance that is brought to its set's latest model is in the model's pools again.
   - Azure does not count the remaining connections of a member. Count them on the machine.

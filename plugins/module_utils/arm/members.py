@@ -40,6 +40,7 @@ _COMPUTE_ROLE = "Virtual Machine Contributor"
 _WRITE_INSTANCE = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write", _COMPUTE_ROLE)
 _WRITE_INTERFACE = Permission("Microsoft.Network/networkInterfaces/write", _NETWORK_ROLE)
 READ_POOL = Permission("Microsoft.Network/loadBalancers/backendAddressPools/read", "Reader")
+_READ_BALANCER = Permission("Microsoft.Network/loadBalancers/read", "Reader")
 _WRITE_POOL = Permission("Microsoft.Network/loadBalancers/backendAddressPools/write", _NETWORK_ROLE)
 
 # Read-only parts.
@@ -57,6 +58,24 @@ _NOT_TO_BE_SENT = (
 
 def entries_of(pool: Json) -> list[Json]:
     return list((pool.get("properties") or {}).get("loadBalancerBackendAddresses") or [])
+
+
+def read_pool(client: ArmClient, pool: str) -> Json:
+    """A pool of a load balancer, as its balancer shows it where it may not be read itself.
+
+    Virtual Machine Contributor may join a pool, and read the balancer, not the pool.
+
+    :raises ArmError: if Azure does not say
+    """
+    try:
+        return client.get(pool, READ_POOL, NETWORK_API_VERSION)
+    except ArmError as error:
+        if error.status != 403:
+            raise
+    balancer, _kind, name = pool.rsplit("/", 2)
+    shown = client.get(balancer, _READ_BALANCER, NETWORK_API_VERSION).get("properties") or {}
+    pools: dict[str, Json] = {str(one.get("name")).lower(): one for one in shown.get("backendAddressPools") or []}
+    return pools.get(name.lower(), {})
 
 
 def only_lets_out(pool: Json) -> bool:

@@ -47,6 +47,7 @@ from .members import (
     interface_of,
     only_lets_out,
     raise_all,
+    read_pool,
     restore_all,
     take_out,
 )
@@ -211,11 +212,11 @@ def find(client: ArmClient, search: MemberSearch) -> list[Json]:
 
 def _only_lets_out(client: ArmClient, pool: str) -> bool:
     try:
-        return only_lets_out(client.get(pool, READ_POOL, NETWORK_API_VERSION))
+        return only_lets_out(read_pool(client, pool))
     except ArmError as error:
         if error.status not in (400, 403, 404):
             raise
-        # The right to leave it does not include the right to read it, and this cloud may not have the api-version.
+        # The right to leave it does not include the right to read it, and a cloud may not have the api-version.
         return False
 
 

@@ -30,7 +30,7 @@ from .ip_configurations import (
     lower,
     pools_of,
 )
-from .members import DOWN, READ_POOL, admin_state_of, entries_of, interface_of, only_lets_out
+from .members import DOWN, admin_state_of, entries_of, interface_of, only_lets_out, read_pool
 from .permissions import READ_INSTANCES, READ_MACHINES
 from .rollout import states_in
 
@@ -127,7 +127,7 @@ def _read_pool(client: ArmClient, pool: str) -> Json:
     if "/loadbalancers/" not in pool.lower():
         return {}
     try:
-        return client.get(pool, READ_POOL, NETWORK_API_VERSION)
+        return read_pool(client, pool)
     except ArmError:
         return {}
 
