@@ -211,6 +211,7 @@ def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> 
     if order.machine.vm_id is not None or order.machine.addresses:
         _check_owner(client, order.machine, order.records)
     warnings: list[str] = []
+    failures: list[ArmError] = []
     changed = False
     remaining: list[str] = []
 
@@ -224,16 +225,16 @@ def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> 
                 changes = [functools.partial(take_out, record) for record in ours]
                 changed |= edit(client, kind, resource, changes, dry_run)
         else:
-            for one in restore_all(client, by_reference, gateways.failures, warnings, dry_run):
+            for one in restore_all(client, by_reference, failures, warnings, dry_run):
                 changed |= one
         for gateway, ours in _by_gateway(record for record in order.records if record["kind"] == ADDRESS):
             try:
-                changed |= gateways.edit(gateway, ours, order.out, dry_run)
+                changed |= gateways.edit(gateway, ours, order.out, failures, dry_run)
             except ArmError as error:
                 if order.out:
                     raise
-                gateways.failures.append(error)
-        raise_all(gateways.failures)
+                failures.append(error)
+        raise_all(failures)
         if order.wait and not dry_run:
             remaining = _wait(gateways, order.records, order.out, order.wait_timeout)
     return so_far()
@@ -340,8 +341,6 @@ class _Gateways:
         self.client = client
         self._version = GATEWAY_API_VERSION
         self._seen: dict[str, Json] = {}
-        self.failures: list[ArmError] = []
-        """What could not be restored."""
 
     def entries(self, pool: str) -> list[Json]:
         """The members of a pool by address.
@@ -353,10 +352,10 @@ class _Gateways:
             self._seen[gateway.lower()] = self._in_version(lambda: self.client.get(gateway, _READ, self._version))
         return list(_entries(_pool_in(self._seen[gateway.lower()], pool)))
 
-    def edit(self, gateway: str, records: list[Json], out: bool, dry_run: bool) -> bool:
+    def edit(self, gateway: str, records: list[Json], out: bool, failures: list[ArmError], dry_run: bool) -> bool:
         """Take out or restore these, in one PUT; False if all was as it should be, and in effect.
 
-        A pool that is gone keeps nothing from being restored in the others.
+        :param failures: receives the pools that are gone: they keep nothing from being restored in the others
         """
         gone: list[ArmError] = []
 
@@ -376,7 +375,7 @@ class _Gateways:
             return True, lambda: self._write(gateway, document, etag)
 
         is_changed, _answer = self._in_version(lambda: self.client.edit(gateway, _READ, plan, self._version))
-        self.failures += gone
+        failures += gone
         return bool(is_changed)
 
     def _write(self, gateway: str, document: Json, etag: str | None) -> Answer:

@@ -186,8 +186,11 @@ def find(client: ArmClient, search: MemberSearch) -> list[Json]:
     """
     vm_id = search.vm_id
     ip_configurations = list(find_ip_configurations(client, vm_id))
-    joined = dict.fromkeys(pool for ip in ip_configurations for pool in ip.pools)
-    pools = [pool for pool in joined if not _only_lets_out(client, pool)] if search.pools is None else search.pools
+    shown: dict[str, Json] = {}
+    if search.pools is None:
+        joined = dict.fromkeys(pool for ip in ip_configurations for pool in ip.pools)
+        shown = {pool: _read_pool(client, pool) for pool in joined}
+    pools = search.pools or [pool for pool in shown if not only_lets_out(shown[pool])]
     named = lower(pools)
     if search.method == MEMBERSHIP:
         found = [
@@ -207,17 +210,22 @@ def find(client: ArmClient, search: MemberSearch) -> list[Json]:
             if pool.lower() not in by_interface:
                 found += _entries_by_address(client, vm_id, ip_configurations, pool)
         return found
-    return [record for pool in pools for record in _entries_in_service(client, vm_id, ip_configurations, pool)]
+    found = []
+    for pool in pools:
+        document = shown.get(pool) or client.get(pool, READ_POOL, NETWORK_API_VERSION)
+        found += _entries_in_service(client, vm_id, ip_configurations, pool, document)
+    return found
 
 
-def _only_lets_out(client: ArmClient, pool: str) -> bool:
+def _read_pool(client: ArmClient, pool: str) -> Json:
+    """A pool. Empty: it cannot be read, and may serve clients."""
     try:
-        return only_lets_out(read_pool(client, pool))
+        return read_pool(client, pool)
     except ArmError as error:
         if error.status not in (400, 403, 404):
             raise
         # The right to leave it does not include the right to read it, and a cloud may not have the api-version.
-        return False
+        return {}
 
 
 def _entries_by_address(
@@ -233,9 +241,8 @@ def _entries_by_address(
 
 
 def _entries_in_service(
-    client: ArmClient, vm_id: str, ip_configurations: Sequence[IpConfiguration], pool: str
+    client: ArmClient, vm_id: str, ip_configurations: Sequence[IpConfiguration], pool: str, shown: Json
 ) -> Iterator[Json]:
-    shown = client.get(pool, READ_POOL, NETWORK_API_VERSION)
     owners = lower([vm_id + "/networkInterfaces/", *(ip.resource + "/" for ip in ip_configurations)])
     addresses: set[str] | None = None
     for entry in entries_of(shown):

@@ -123,7 +123,7 @@ def _is_off(client: ArmClient, vm_id: str) -> bool:
 
 
 def _read_pool(client: ArmClient, pool: str) -> Json:
-    """A pool of a load balancer. Empty: it is of a gateway, or cannot be read."""
+    """A pool of a load balancer. Empty: it is of a gateway, or cannot be read, and nothing is taken out for it."""
     if "/loadbalancers/" not in pool.lower():
         return {}
     try:

@@ -76,7 +76,7 @@ def test_given_names_that_are_read_only_elsewhere_when_a_gateway_is_written_then
         },
     }
     with dialogue(ok(copy.deepcopy(shown)), ok(shown)) as (arm, client):
-        assert gateway._Gateways(client).edit(shown["id"], [RECORD], out=True, dry_run=False)
+        assert gateway._Gateways(client).edit(shown["id"], [RECORD], out=True, failures=[], dry_run=False)
     (body,) = map(json.loads, arm.sent("PUT"))
     assert body["properties"]["entraJWTValidationConfigs"] == [
         {"id": "/tokens", "name": "tokens", "properties": tokens}
@@ -106,4 +106,6 @@ def test_given_a_gateway_with_firewall_settings_beside_a_policy_then_the_error_s
         dialogue(ok({"properties": {"backendAddressPools": pools}}), *answers) as (_arm, client),
         pytest.raises(ArmError, match=r"so it is\. Its webApplicationFirewallConfiguration .* set it to null"),
     ):
-        gateway._Gateways(client).edit(POOL.rpartition("/backendAddressPools/")[0], [RECORD], out=True, dry_run=False)
+        gateway._Gateways(client).edit(
+            POOL.rpartition("/backendAddressPools/")[0], [RECORD], out=True, failures=[], dry_run=False
+        )
