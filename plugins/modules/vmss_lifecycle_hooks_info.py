@@ -71,6 +71,12 @@ stops_when_drained:
   returned: success
   type: bool
   sample: false
+replaces_instances:
+  description:
+    - Whether an upgrade deletes instances and creates new ones, in place of giving them a new disk (C(maxSurge)).
+  returned: success
+  type: bool
+  sample: false
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

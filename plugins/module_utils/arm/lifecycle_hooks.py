@@ -153,6 +153,7 @@ def read_hooks(client: ArmClient, resource_group: str, name: str) -> Json:
         "hooks": describe(hooks_of(resource)),
         "obstacles": list(obstacles_of(resource)),
         "stops_when_drained": stops_when_drained(resource),
+        "replaces_instances": _rolling_policy(resource).get("maxSurge") is True,
     }
 
 
@@ -204,10 +205,14 @@ def obstacles_of(resource: Mapping[str, Any]) -> tuple[str, ...]:
 
 def stops_when_drained(resource: Mapping[str, Any]) -> bool:
     """Whether an upgrade stops for good if a whole batch is drained, because Azure takes drained for unhealthy."""
-    policy = ((resource.get("properties") or {}).get("upgradePolicy") or {}).get("rollingUpgradePolicy") or {}
+    policy = _rolling_policy(resource)
     count = int((resource.get("sku") or {}).get("capacity") or 0)
     batch = max(1, count * int(policy.get("maxBatchInstancePercent", _USUAL_PERCENT)) // 100)
     return batch * 100 > count * int(policy.get("maxUnhealthyInstancePercent", _USUAL_PERCENT)) > 0
+
+
+def _rolling_policy(resource: Mapping[str, Any]) -> Json:
+    return ((resource.get("properties") or {}).get("upgradePolicy") or {}).get("rollingUpgradePolicy") or {}
 
 
 def read_duration(text: str) -> float | None:

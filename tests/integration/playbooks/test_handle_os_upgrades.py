@@ -304,6 +304,19 @@ def test_given_a_method_that_keeps_azure_from_upgrading_when_run_then_it_is_refu
         assert "load_balancer_removal_methods: instance_protection, on host0" in run.text
 
 
+def test_given_a_set_whose_upgrade_deletes_the_instances_when_run_then_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with UpgradedFleet(tmp_path, 66, 1, 100, BATCH) as fleet:
+        fleet.sign_in(monkeypatch, "ctl")
+        fleet.arm("PATCH", "", {"properties": {"upgradePolicy": {"rollingUpgradePolicy": {"maxSurge": True}}}})
+
+        status, run = fleet.handle()
+
+        assert status != 0
+        assert "maxSurge of its rollingUpgradePolicy" in run.text
+
+
 def test_given_a_run_that_is_killed_while_azure_works_when_run_again_then_the_machine_is_restored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

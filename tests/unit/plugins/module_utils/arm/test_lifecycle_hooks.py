@@ -236,6 +236,7 @@ def test_given_a_set_when_it_is_read_then_hooks_of_all_types_are_reported() -> N
         ],
         "obstacles": [],
         "stops_when_drained": False,
+        "replaces_instances": False,
     }
 
 
