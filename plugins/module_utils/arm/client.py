@@ -86,6 +86,7 @@ class Permission(NamedTuple):
     action: str
     role: str
     """A built-in role that grants it."""
+    where: str = "on the resource or above"
 
 
 _LIST_SUBSCRIPTIONS = Permission("Microsoft.Resources/subscriptions/read", "Reader")
@@ -286,9 +287,11 @@ class ArmClient:
         Somebody else may have been this client: a change whose answer is lost is sent again, and refused because it
         has happened. It counts as what it is, a change that was made here. So does one that a later operation took the
         place of, if the resource shows it: the later operation began with it. And so does one whose operation Azure
-        does not know, as Network has had it for changes that were made at once.
+        does not show: Network does not know those of changes that were made at once, and a role on the resource alone
+        does not reach them.
 
-        Source: https://github.com/Azure/azure-cli/issues/3330 and https://github.com/hashicorp/go-azure-sdk/issues/989
+        Source: https://github.com/Azure/azure-cli/issues/3330, https://github.com/hashicorp/go-azure-sdk/issues/989 and
+        https://github.com/MicrosoftDocs/azure-docs/issues/111535
 
         :param plan: given the resource and its etag, None if Azure shows none: what it found, and what writes the
             change, None if nothing is to be written
@@ -513,12 +516,14 @@ class ArmClient:
                     # The end of the operation itself, where it is followed by Location.
                     self._may_have_begun = False
                 try:
-                    self._check("%s was accepted, but later" % asked, answer, needs)
+                    # A role on the resource alone does not reach its operations.
+                    its_own = Permission("to read operations", needs.role, "on the resource group or above")
+                    self._check("%s was accepted, but later" % asked, answer, its_own)
                 except Superseded:
                     raise
                 except ArmError as refusal:
                     # This is not a refusal of the request itself: it must not be sent again.
-                    kind = Lost if answer.status == 404 else ArmError
+                    kind = Lost if answer.status in (403, 404) else ArmError
                     raise kind(str(refusal), refusal.status, refusal.code) from None
             if isinstance(error.inner_exception, BadResponse):
                 raise ArmError(
@@ -555,15 +560,13 @@ class ArmClient:
             said += ". ARM did not accept %s: does it belong to this tenant and cloud?" % describe(self.sign_in)
         elif answer.status == 403 and str(code).lower() == "authorizationfailed":
             # A policy or a linked resource refuses with other codes (and a lock with a conflict): no role would help.
-            said = (
-                "%s was refused (403 %s): %s lacks the permission %s here. The role %s grants it, on the "
-                "resource or above%s"
-            ) % (
+            said = ("%s was refused (403 %s): %s lacks the permission %s here. The role %s grants it, %s%s") % (
                 asked,
                 code,
                 describe(self.sign_in),
                 needs.action,
                 needs.role,
+                needs.where,
                 ". Azure said: " + self._redact(message) if message else "",
             )
         elif str(code).lower() in _UNKNOWN_VERSION_CODES:

@@ -10,7 +10,7 @@ ControlPlaneError
 │   ├── NotFound        it does not exist, or cannot be seen
 │   ├── Changed         somebody else changed it since it was read (412)
 │   ├── Busy            another operation holds it, or what it names
-│   ├── Lost            it was accepted, and Azure does not know its operation
+│   ├── Lost            it was accepted, and Azure does not show its operation
 │   ├── UnknownVersion  this cloud does not have the api-version
 │   ├── OperationFailed a long-running operation was accepted, and then failed
 │   │   └── Superseded  because a later one took its place
@@ -67,7 +67,7 @@ class Busy(ArmError):
 
 
 class Lost(ArmError):
-    """Azure accepted a change, and does not know its operation (404). What became of the change has to be read."""
+    """Azure accepted a change, and does not show its operation (403, 404). What became of it has to be read."""
 
 
 class UnknownVersion(ArmError):

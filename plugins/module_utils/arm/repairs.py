@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from .answers import Json
 from .client import POLL_INTERVAL, ArmClient, Permission, reporting
-from .errors import ArmError, NotFound
+from .errors import ArmError, Lost, NotFound
 from .ip_configurations import GROUP, INSTANCE_ID, is_vm_id
 from .permissions import READ_INSTANCES, READ_MACHINES, READ_SCALE_SETS
 from .records import Record
@@ -163,6 +163,9 @@ def _set_state(
         body = {"serviceName": SERVICE, "action": _ACTIONS[state]}
         try:
             client.post_when_free(path + "/setOrchestrationServiceState", body, SET_STATE, repeatable=True)
+        except Lost:
+            if before == UNKNOWN:
+                raise
         except ArmError as error:
             if before != UNKNOWN or error.status not in (400, 409) or error.may_have_begun:
                 raise

@@ -640,28 +640,34 @@ class TestAnOperationThatALaterOneTookThePlaceOf:
             client.post_when_free("/thing/act", None, NEEDS)
 
 
-class TestAnOperationThatAzureDoesNotKnow:
-    LOST = (
-        ok({"properties": {"provisioningState": "Succeeded"}}, Azure_AsyncOperation="{base}/op"),
-        refused(404, "NotFound"),
-    )
+# A role on the resource alone does not reach the operation.
+@pytest.mark.parametrize("refusal", [refused(404, "NotFound"), refused(403, "AuthorizationFailed")])
+class TestAnOperationThatAzureDoesNotShow:
+    BEGUN = ok({"properties": {"provisioningState": "Succeeded"}}, Azure_AsyncOperation="{base}/op")
 
-    def test_given_an_edit_that_is_there_then_it_is_a_change(self) -> None:
-        with dialogue(ok({}), *self.LOST, ok({"touched": True})) as (_arm, client):
+    def test_given_an_edit_that_is_there_then_it_is_a_change(self, refusal: Step) -> None:
+        with dialogue(ok({}), self.BEGUN, refusal, ok({"touched": True})) as (_arm, client):
             found, answer = client.edit("/thing", NEEDS, touching(client))
         assert found == {}
         assert answer is not None
 
-    def test_given_an_edit_that_is_not_there_then_it_is_made_again(self) -> None:
-        script = [ok({}), *self.LOST, ok({}), ok({"touched": True})]
+    def test_given_an_edit_that_is_not_there_then_it_is_made_again(self, refusal: Step) -> None:
+        script = [ok({}), self.BEGUN, refusal, ok({}), ok({"touched": True})]
         with dialogue(*script) as (arm, client):
             client.edit("/thing", NEEDS, touching(client))
         assert len(arm.sent("PATCH")) == 2
 
-    def test_given_it_happens_each_time_then_it_is_an_error_in_the_end(self) -> None:
-        script = [ok({}), *self.LOST] * MOST_EDITS
+    def test_given_it_happens_each_time_then_it_is_an_error_in_the_end(self, refusal: Step) -> None:
+        script = [ok({}), self.BEGUN, refusal] * MOST_EDITS
         with dialogue(*script) as (_arm, client), pytest.raises(ArmError, match="was accepted, but later was refused"):
             client.edit("/thing", NEEDS, touching(client))
+
+
+def test_given_an_operation_may_not_be_read_then_the_error_names_that_permission_and_not_the_one_it_has() -> None:
+    with dialogue(ACCEPTED, refused(403, "AuthorizationFailed")) as (_arm, client), pytest.raises(ArmError) as error:
+        client.post("/thing/act", None, NEEDS)
+    assert NEEDS.action not in str(error.value)
+    assert error.value.may_have_begun
 
 
 @contextmanager

@@ -125,6 +125,14 @@ def test_given_another_operation_holds_the_set_then_it_waits_for_it() -> None:
     assert (change.changed, len(arm.sent("POST"))) == (True, 2)
 
 
+def test_given_the_operation_may_not_be_read_then_the_set_shows_what_became_of_it() -> None:
+    begun = (Step(202, None, {"Location": "{base}/operations/1"}), refused(403, "AuthorizationFailed"))
+    change, arm = run(view("Running"), *begun, view("Running"), view("Suspended"))
+    assert (change.changed, change.after, len(arm.sent("POST"))) == (True, SUSPENDED, 1)
+    with pytest.raises(ArmError, match="was accepted, but later was refused"):
+        run(REFUSED, flexible(True), *begun)
+
+
 def test_given_a_permission_is_missing_then_the_error_names_the_role() -> None:
     with pytest.raises(ArmError, match="setOrchestrationServiceState/action here"):
         run(view("Running"), refused(403, "AuthorizationFailed"))
