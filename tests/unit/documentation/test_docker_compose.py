@@ -35,7 +35,16 @@ services:
     network_mode: none
     command: ["/busybox", "sh", "-c", "trap 'exit 0' TERM; while :; do /busybox sleep 1 & wait; done"]
     restart: unless-stopped
-  web: {<<: *service, depends_on: [db]}
+    healthcheck: {test: ["CMD", "/busybox", "true"], interval: 1s}
+  web:
+    <<: *service
+    depends_on:
+      db: {condition: service_healthy}
+      cron: {condition: service_started}
+      mail: {condition: service_started}
+      job: {condition: service_completed_successfully}
+  # A job that fails if it is run twice.
+  job: {<<: *service, command: ["/busybox", "mkdir", "/done"], restart: "no"}
   cron: *service
   mail: *service
   queue: {<<: *service, command: ["/busybox", "false"]}
@@ -128,7 +137,7 @@ def test_given_a_real_project_when_it_is_stopped_and_restored_then_only_what_ran
     stopped = project.run("shutdown")
     assert stopped.returncode == 0, stopped.stderr
     assert project.services == {
-        "web": "exited", "db": "exited", "cron": "exited", "mail": "paused", "queue": "exited"
+        "web": "exited", "db": "exited", "cron": "exited", "mail": "paused", "queue": "exited", "job": "exited"
     }  # fmt: skip
 
     # What was interrupted is run again, perhaps with less time.
@@ -136,6 +145,9 @@ def test_given_a_real_project_when_it_is_stopped_and_restored_then_only_what_ran
     restored = project.run("restore")
     assert restored.returncode == 0, restored.stderr
     project.wait_for(web="running", db="running", cron="exited", mail="paused", queue="restarting")
+    assert docker("inspect", "--format", "{{.State.ExitCode}}", f"{NAME}-job-1") == "0\n"
+    began = docker("inspect", "--format", "{{.State.StartedAt}}", f"{NAME}-db-1", f"{NAME}-web-1").split()
+    assert began == sorted(began)
 
 
 def test_given_a_real_project_without_running_services_when_stopped_then_nothing_else_is_stopped(
@@ -155,7 +167,7 @@ def test_given_a_real_container_that_is_gone_when_stopped_or_restored_then_it_fa
     assert project.run("shutdown").returncode == 0
     docker("container", "rm", f"{NAME}-db-1")
     restored = project.run("restore")
-    assert (restored.returncode, restored.stderr) == (1, 'no such service: "db": not found\n')
+    assert (restored.returncode, restored.stderr) == (1, "db has no container\n")
     stopped = project.run("shutdown")
     assert (stopped.returncode, stopped.stderr) == (1, "could not find db: not found\n")
 
