@@ -16,8 +16,8 @@ class Units(NamedTuple):
     unknown: List[str]
     """Those that it has never heard of."""
     triggered: Dict[str, List[str]]
-    """Of each that others would start again, as a socket or a timer does, those others: what is active of them, and is
-    not asked for itself.
+    """Of each that others would start again, as a socket, a timer or a unit with Upholds= does, those others: what is
+    active of them, and is not asked for itself.
     """
 
 
@@ -26,7 +26,8 @@ def look_at_units(module: AnsibleModule, names: Sequence[str]) -> Units:
     program = module.get_bin_path("systemctl") if names else None
     if program is None:
         return Units([], {})
-    show = [program, "show", "--property=LoadState", "--property=TriggeredBy", "--", *names]
+    kinds = ("TriggeredBy", "UpheldBy")
+    show = [program, "show", "--property=LoadState", *("--property=" + kind for kind in kinds), "--", *names]
     status, answer, _error = module.run_command(show)
     told = [dict(line.split("=", 1) for line in part.splitlines() if "=" in line) for part in answer.split("\n\n")]
     told = [one for one in told if "LoadState" in one]
@@ -34,7 +35,7 @@ def look_at_units(module: AnsibleModule, names: Sequence[str]) -> Units:
     if status != 0 or len(told) != len(names):
         return Units([], {})
     triggers = {
-        name: [one for one in properties.get("TriggeredBy", "").split() if one not in names]
+        name: [one for kind in kinds for one in properties.get(kind, "").split() if one not in names]
         for name, properties in zip(names, told)
     }
     active = _active(module, program, [one for of_unit in triggers.values() for one in of_unit])

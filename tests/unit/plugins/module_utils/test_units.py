@@ -18,12 +18,13 @@ if test "$1" = is-active; then
     for unit; do case "$unit" in *.timer) echo inactive ;; *) echo active ;; esac; done
     exit 3
 fi
-test "$1 $2 $3 $4" = "show --property=LoadState --property=TriggeredBy --" || exit 99
-shift 4
+test "$1 $2 $3 $4 $5" = "show --property=LoadState --property=TriggeredBy --property=UpheldBy --" || exit 99
+shift 5
 for unit; do
     case "$unit" in
         nginx) echo LoadState=loaded; echo TriggeredBy= ;;
         cups) echo TriggeredBy=cups.socket cups.path cups.timer; echo LoadState=loaded ;;
+        spool) echo UpheldBy=printing.target cups.timer; echo TriggeredBy=; echo LoadState=loaded ;;
         *) echo LoadState=not-found ;;
     esac
     echo
@@ -78,6 +79,7 @@ def test_given_a_unit_that_others_would_start_again_when_asked_then_those_that_a
 
     assert look_at_units(module, ["nginx", "cups"]).triggered == {"cups": ["cups.socket", "cups.path"]}
     assert look_at_units(module, ["cups.path", "cups.socket", "cups"]).triggered == {}
+    assert look_at_units(module, ["spool"]).triggered == {"spool": ["printing.target"]}
 
 
 @pytest.mark.parametrize("text", ["#!/bin/sh\nexit 1\n", "#!/bin/sh\necho LoadState=not-found\n", "no program"])

@@ -222,12 +222,13 @@ def advice_on_cups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: str, 
     return [line for line in found if line.startswith("mine: ")]
 
 
-def test_given_a_unit_that_an_active_socket_starts_again_when_no_step_stops_that_then_both_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", ["TriggeredBy", "UpheldBy"])
+def test_given_a_unit_that_an_active_one_starts_again_when_no_step_stops_that_then_both_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     def advice(*units: str) -> List[str]:
         steps = [{"stop": unit} for unit in units]
-        return advice_on_cups(tmp_path, monkeypatch, "TriggeredBy=cups.socket cups.timer", shutdown=steps)
+        return advice_on_cups(tmp_path, monkeypatch, "%s=cups.socket cups.timer" % kind, shutdown=steps)
 
     assert advice("cups", "web") == [
         "mine: cups.service is started again by cups.socket, which no step stops before it"

@@ -64,8 +64,8 @@ def problems_with(name: str) -> List[str]:
 
 
 def active_triggers(name: str) -> List[str]:
-    """The sockets, timers and paths that would start a unit now. None where there is no systemd that answers."""
-    return _active_of(name, "TriggeredBy")
+    """The sockets, timers and others that would start a unit now. None where there is no systemd that answers."""
+    return _active_of(name, "TriggeredBy", "UpheldBy")
 
 
 def stopped_with(name: str) -> List[str]:
