@@ -47,6 +47,10 @@ class Leased(ClaimError):
     """Another run is at work on the machine."""
 
 
+class Gone(Leased):
+    """Nothing is noted on the machine any more: its disk is new, or another run has been at work on it."""
+
+
 class Shared(ClaimError):
     """The directory is that of another VM."""
 
@@ -231,8 +235,18 @@ def is_out(state: State, owner: str, now: float) -> bool:
 def renew(state: State, run: Run, seconds: float, now: float, is_returning: bool = False) -> State:
     """Go on working on the machine.
 
+    Whoever returns it does so also where nothing is noted on it: a Redeploy empties an ephemeral OS disk, and what
+    the machine has left its balancers with is noted there.
+
     :raises Leased: if it was lost: another run took it over when it had ended, and may have given it up since
     """
+    if state.lease is None and not state.claims:
+        if is_returning:
+            return lease(state, run, seconds, now, is_returning=True)
+        raise Gone(
+            "Nothing of this run is noted on the machine any more: its disk is new, or another run has taken it over."
+            " It has ended since. Run again"
+        )
     if state.lease is None or state.lease["id"] != run.run_id:
         holder = state.holder(now)
         raise Leased(

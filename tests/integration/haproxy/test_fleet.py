@@ -108,6 +108,32 @@ def test_given_a_run_that_died_with_two_of_three_servers_out_when_the_last_is_hi
         assert all(host.is_back() for host in servers)
 
 
+def test_given_a_redeployment_that_empties_the_disk_when_it_is_over_then_the_server_is_back(
+    program: Path, tmp_path: Path
+) -> None:
+    fleet = Fleet(tmp_path, 33, 4)
+    *servers, balancer = fleet.hosts
+    with fleet, Haproxy.of(program, ONE_TIER, [f"{host.address}:{host.port}" for host in servers]) as haproxy:
+        event = fleet.event("Redeploy", servers[0], notice=900, impact=0, linger=5)
+        variables: dict[str, Any] = {
+            "handle_events_hosts": f"all:!{balancer.name}",
+            "load_balancer_removal_methods": ["haproxy"],
+            "load_balancer_removal_haproxy_hosts": [balancer.name],
+            "load_balancer_removal_haproxy_socket": haproxy.socket,
+        }
+        run = fleet.start("handle_events", "--extra-vars", json.dumps(variables))
+        run.wait_until(lambda: fleet.is_approved(event))
+        assert haproxy.admin_states()["web/host0"]
+        # The record of the balancer, which is a machine of its own elsewhere, stays.
+        for file in servers[0].state.iterdir():
+            if not file.name.startswith("haproxy_"):
+                file.unlink()
+        fleet.azure.advance(10)
+
+        assert run.finish() == 0, run.output
+        assert not haproxy.admin_states()["web/host0"]
+
+
 def test_given_one_of_two_haproxys_is_unreachable_when_a_server_is_hit_then_the_run_continues_and_names_it(
     program: Path, tmp_path: Path
 ) -> None:

@@ -54,6 +54,15 @@ def test_given_a_run_that_restores_then_others_are_named_and_its_own_claim_is_as
     assert (claims.read(str(tmp_path)).lease or {})["returning"]
 
 
+def test_given_nothing_is_noted_any_more_when_renewed_then_it_fails_and_no_other_run_is_said_to_have_it(
+    tmp_path: Path,
+) -> None:
+    assert call(tmp_path, state="renewed", owner="handle_events")["leased"] is False
+    call(tmp_path, state="leased", owner="by_hand", reason="disk")
+    other = call(tmp_path, state="renewed", run={"id": "S", "playbook": "", "by": "", "process": None})
+    assert other["leased"] is True
+
+
 def test_given_a_directory_that_is_not_there_then_only_a_claim_makes_it_and_the_same_claim_again_is_no_change(
     tmp_path: Path,
 ) -> None:

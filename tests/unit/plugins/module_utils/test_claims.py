@@ -164,6 +164,15 @@ def test_given_a_lease_that_another_run_has_given_up_since_when_renewed_then_it_
         claims.renew(State(), FIRST, 60, NOW)
 
 
+def test_given_nothing_is_noted_on_a_machine_that_is_returned_when_renewed_then_it_is_leased_again() -> None:
+    after = claims.renew(State(), FIRST, 60, NOW, is_returning=True)
+
+    assert after.holder(NOW) is not None
+    by_hand = claims.claim(State(), SECOND, ClaimRequest("by_hand"), NOW)
+    with pytest.raises(Leased):
+        claims.renew(by_hand, FIRST, 60, NOW, is_returning=True)
+
+
 def test_given_a_lease_that_ended_and_nobody_took_when_renewed_then_it_continues() -> None:
     after = claims.renew(claims.lease(State(), FIRST, 60, NOW), FIRST, 60, NOW + 600)
 
