@@ -259,7 +259,8 @@ elif command == "ps" and rest[0] == "--quiet":
     assert rest[-1] == "health=starting"
 elif command == "inspect":
     # The database is what the others depend on.
-    print('            "FinishedAt": "2026-11-30T23:10:0%%d.5Z",' %% (rest == ["db"]))
+    # Behind it comes the health, if a container has one.
+    print('            "FinishedAt": "2026-11-30T23:10:0%%d.5Z"%%s' %% ((9, "") if rest == ["db"] else (0, ",")))
 elif command == "ps":
     assert rest[0] == "--services"
     wanted = [value for option, value in zip(rest[1::2], rest[2::2]) if option == "--status"]
