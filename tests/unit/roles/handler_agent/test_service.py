@@ -99,25 +99,6 @@ def test_given_a_reboot_when_it_is_handled_then_the_machine_does_too(begin: Begi
     assert (table[0], table[-1]) == ("web_0  in rotation", "no events")
 
 
-def test_given_a_shared_event_when_both_machines_are_ready_then_the_first_named_approves_for_both(
-    program: Path, tmp_path: Path
-) -> None:
-    vms = [dict(vm, availability_set="set") for vm in FLEET["vms"]]
-    with Simulator({"vms": vms}) as azure, contextlib.ExitStack() as stack:
-        agents = [RealAgent(program, tmp_path / name, azure.imds[name]) for name in ("web_0", "web_1")]
-        for agent, other, name in zip(agents, reversed(agents), ("web_1", "web_0")):
-            stack.callback(agent.close)
-            agent.set("quorum", {"secret_file": str(agent.secret_file), "members": {name: other.url}, "interval": 0.5})
-            agent.begin()
-        azure.event("Reboot", ["web_1", "web_0"], **LIFE)
-        wait_for(lambda: all("register" in agent.noted("end") for agent in agents), agents)
-        event = event_of(azure)
-    assert [approval["vm"] for approval in event["approvals"]] == ["web_1"]
-    assert event["started"] < event["not_before"]
-    ready = max(agent.times("end", "stop")[0] for agent in agents)
-    assert event["approvals"][0]["at"] >= ready - 0.01
-
-
 def test_given_a_python_that_is_removed_when_a_shared_event_comes_then_it_is_handled_as_ever(
     program: Path, tmp_path: Path
 ) -> None:
@@ -182,6 +163,7 @@ def test_given_a_dry_run_when_it_is_made_real_in_the_middle_of_an_event_then_fro
     wait_for(is_restored(agent), [agent])
     assert agent.noted("begin") == ["deregister", "wait", "stop", "start", "register"]
     assert event_of(azure)["started"] < event_of(azure)["not_before"]
+    wait_for(lambda: "restore" in {json.loads(one.body)["data"].get("stage") for one in receiver.heard}, [agent])
 
 
 def test_given_a_hook_that_fails_when_the_agent_is_killed_and_tries_again_then_the_hooks_before_it_have_run_once(
@@ -203,26 +185,6 @@ def test_given_a_hook_that_fails_when_the_agent_is_killed_and_tries_again_then_t
     wait_for(lambda: "drain succeeded" in agent.output.read_text(), [agent])
     ran = (tmp_path / "ran").read_text().split()
     assert (ran.count("10-good"), ran[-2:]) == (1, ["20-bad", "30-last"])
-
-
-def test_given_webhooks_when_an_event_is_handled_then_they_receive_each_stage_they_asked_for(
-    begin: Begin, azure: Simulator, receiver: Receiver
-) -> None:
-    launch = {"url": receiver.url, "stages": ["drain"], "states": ["begun"], "wrap": ["extra_vars", "event"]}
-    webhooks = [{"url": receiver.url}, launch]
-    agent = begin({"webhooks": webhooks})
-    azure.event("Reboot", "web_0", **LIFE)
-    wait_for(is_restored(agent), [agent])
-    wait_for(lambda: len(receiver.heard) >= 13, [agent])
-    heard = [(one.headers["content-type"], json.loads(one.body.decode("utf-8"))) for one in receiver.heard]
-    wrapped = [content for kind, content in heard if kind == "application/json"]
-    plain = [content for kind, content in heard if kind.startswith("application/cloudevents+json")]
-    assert [content["extra_vars"]["event"]["data"]["state"] for content in wrapped] == ["begun"]
-    assert plain[-1]["source"] == "/foghorn-agent/web_0"
-    kinds = [content["data"]["kind"] for content in plain]
-    assert kinds.count("stage") == 6
-    assert kinds[-1] == "stage"
-    assert agent.ask("/metrics") == 200
 
 
 def test_given_a_silent_imds_when_the_agent_waits_then_the_endpoint_answers_and_no_processor_time_is_wasted(
@@ -312,33 +274,3 @@ def test_given_a_state_directory_that_is_removed_when_the_agent_is_killed_and_ba
 
 def test_given_a_checkout_when_asked_where_the_program_is_then_it_is_the_packages_directory() -> None:
     assert own_program.path() == str(Path(module.__file__).resolve().parent)
-
-
-def test_given_a_manual_command_when_the_agent_is_killed_and_back_then_it_holds_until_it_is_undone(
-    begin: Begin,
-) -> None:
-    agent = begin()
-    for request, said in (
-        ("drain", b"out of rotation until it is restored by hand\n"),
-        ("hold", b"nothing is approved"),
-    ):
-        run = agent.run(request)
-        assert run.returncode == 0, run.stderr
-        assert run.stdout.startswith(said)
-    assert agent.ask("/readyz") == 503
-    wait_for(lambda: agent.noted("end") == ["deregister", "wait"], [agent])
-    agent.end(signal.SIGKILL)
-    agent.begin()
-    wait_for(lambda: status(agent).get("vm_name"), [agent])
-    assert agent.ask("/readyz") == 503
-    table = agent.run("status").stdout.decode("ascii")
-    assert "by hand  drained since 20" in table
-    assert "by hand  nothing is approved until it is released\n" in table
-
-    assert agent.run("release").returncode == 0
-    assert agent.run("restore").stdout == b"is being restored to rotation\n"
-    wait_for(lambda: agent.ask("/readyz") == 200, [agent])
-    assert agent.noted("end") == ["deregister", "wait", "start", "register"]
-    history = agent.run("history").stdout.decode("ascii")
-    for words in ("manual", "held", "released", "drain succeeded", "restore succeeded"):
-        assert words in history

@@ -772,10 +772,9 @@ class TestTheTimeLimit:
         assert 0.9 < took < PATIENCE
         assert (caught.value.attempts, caught.value.last_outcome) == (1, "no answer in time")
 
-    @pytest.mark.parametrize("framing", [b"Content-Length: 100000", b"Transfer-Encoding: chunked", b"X: until the end"])
-    def test_given_a_body_that_comes_byte_by_byte_then_the_limit_holds_in_real_seconds(self, framing: bytes) -> None:
+    def test_given_a_body_that_comes_byte_by_byte_then_the_limit_holds_in_real_seconds(self) -> None:
         def answer(handler: Any) -> None:
-            handler.wfile.write(b"HTTP/1.1 200 OK\r\n" + framing + b"\r\n\r\n")
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             drip(b"1\r\n \r\n", 0.05)(handler)
 
         with ScriptedImds(answer) as imds, ImdsClient(imds.url) as client:
