@@ -619,18 +619,6 @@ def test_given_something_to_be_done_after_each_batch_then_it_is_done_once_for_ea
     assert world.is_as_before()
 
 
-def test_given_hosts_that_wait_for_room_then_they_go_when_others_are_back() -> None:
-    events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
-    world = World(NOW, 4, events, minimum=3)
-
-    results = play(world)
-
-    assert any(step is Step.WAIT for _host, step in world.orders)
-    assert world.hit_in_service == []
-    assert world.is_as_before()
-    assert all(result.restored for result in results.values())
-
-
 @pytest.mark.parametrize(
     ("later", "failures", "steps"),
     [
@@ -686,18 +674,6 @@ def test_given_a_host_that_does_not_answer_then_it_is_asked_again_and_fails_the_
     assert ("h4", Step.ASK) in world.orders
 
 
-def test_given_an_event_shared_with_a_host_that_answers_late_then_both_are_prepared_and_it_is_approved() -> None:
-    world = World(NOW, 4, [event(resources=("vm_0", "vm_1"), event_id="shared", notice=1500)])
-    world.machines["h1"].unplugged = True
-    world.happens["h1", Step.ASK] = lambda: setattr(world.machines["h1"], "unplugged", False)
-
-    play(world)
-
-    assert list(world.approvals) == ["shared"]
-    assert world.hit_in_service == []
-    assert world.is_as_before()
-
-
 def test_given_a_host_that_never_answers_then_it_counts_as_no_failure_that_would_stop_the_others() -> None:
     world = make_world()
     world.machines["h4"].unplugged = True
@@ -740,13 +716,6 @@ def test_given_hosts_that_are_off_on_purpose_then_they_are_named_and_fail_nothin
     assert "h2: off on purpose" in report.lines
     assert report.hosts["h3"]["steps"] == ["off on purpose"]
     assert "h2" not in report.by_host
-
-
-def test_given_nothing_announced_then_there_is_no_order() -> None:
-    world = World(NOW, 3, [])
-
-    assert play(world) == {}
-    assert world.orders == []
 
 
 def test_given_no_events_when_something_would_fail_then_the_run_says_so_and_fails_for_that_host() -> None:
@@ -958,14 +927,6 @@ def test_given_updates_when_they_may_not_go_together_then_none_of_the_hosts_is_t
     assert {step for _host, step in world.orders} <= {Step.ASK}
     assert why in run.report().by_host["h0"][0]
     assert run.is_cancelled is None, "the playbook does, whether there is a plan or not"
-
-
-def test_given_updates_of_a_whole_group_when_the_minimum_allows_that_then_all_go() -> None:
-    demand = Demand(DemandKind.UPDATE, "updates", NOW + 1000, ("h0", "h1"))
-    hosts = [Host(name, name, demand=demand) for name in ("h0", "h1")]
-
-    assert begin(hosts, Policy(), NOW, demand=DemandKind.UPDATE).plan.held.keys() == {"h0", "h1"}
-    assert begin(hosts, Policy(minimum_in_service="0"), NOW, demand=DemandKind.UPDATE).plan.batches == [["h0", "h1"]]
 
 
 @pytest.mark.parametrize("late", ["h1", "h3"], ids=["that is updated", "without which there is no room"])

@@ -96,16 +96,6 @@ def test_given_a_step_that_fails_then_the_failure_is_reported_and_not_its_comple
     assert lines[-1] == "h0 back in rotation (0 of 3 out, 1 must stay)"
 
 
-def test_given_a_host_that_another_run_has_leased_then_the_run_is_reported() -> None:
-    world = World(NOW, 2, [event(resources=("vm_0",), notice=3000)], minimum=0)
-    run = begin([world.read(name, None) for name in world.machines], world.policy, NOW)
-    run, (order,) = advance(run, [], NOW)
-
-    after, _orders = advance(run, [OrderReport(order.host, order.do, refused="alice is working on it")], NOW)
-
-    assert changes(run, after, NOW) == ["h0 left alone: alice is working on it"]
-
-
 def test_given_an_approval_that_was_refused_then_it_is_reported_why() -> None:
     world = World(NOW, 2, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=0)
     run = begin([world.read(name, None) for name in world.machines], world.policy, NOW)

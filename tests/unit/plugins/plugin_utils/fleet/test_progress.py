@@ -33,20 +33,6 @@ def look(state: dict[str, Any], now: float, *listed: Event) -> dict[str, Any]:
     return watch(state, listed, Policy(), now, confirm_after=5)
 
 
-def test_given_an_event_when_it_is_listed_or_has_started_then_it_is_not_over() -> None:
-    state = look(begin(event(), NOW), NOW + 5, event())
-    assert not state["over"]
-
-    assert not look(state, NOW + 10, event(status="Started"))["over"]
-
-
-def test_given_a_reboot_when_it_is_no_longer_listed_then_the_host_is_restored() -> None:
-    state = look(begin(event(), NOW), NOW + 5)
-
-    assert state["over"]
-    assert state["restore"]
-
-
 def test_given_a_reboot_that_was_not_approved_when_it_is_not_listed_before_its_start_then_it_was_withdrawn() -> None:
     state = begin(event(), NOW, approved=False)
 
@@ -70,12 +56,6 @@ def test_given_an_event_that_an_earlier_run_may_have_approved_then_its_host_is_n
     assert not state["over"]
     assert state["may_start_at"] == NOW
     assert not look(state, NOW + 5, far_off)["over"]
-
-
-def test_given_a_reboot_when_the_host_is_silent_then_it_is_not_over() -> None:
-    state = watch(begin(event(), NOW), SILENCE, Policy(), NOW + 5, 5)
-
-    assert not state["over"]
 
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
