@@ -92,8 +92,9 @@ class Project:
 
     @property
     def services(self) -> dict[str, str]:
-        lines = self.compose("ps", "--all", "--format", "{{.Service}} {{.State}}").splitlines()
-        return dict(line.split() for line in lines)
+        own = [f"--filter=label=com.docker.compose.{label}" for label in (f"project={NAME}", "oneoff=False")]
+        lines = docker("ps", "--all", *own, "--format", '{{.Label "com.docker.compose.service"}} {{.State}}')
+        return dict(line.split() for line in lines.splitlines())
 
     def wait_for(self, **states: str) -> None:
         """Wait until these services are so: the engine starts again what ends by itself, now and then."""
@@ -134,6 +135,10 @@ def project(tmp_path: Path, image: str) -> Iterator[Project]:
 
 
 def test_given_a_real_project_when_it_is_stopped_and_restored_then_only_what_ran_is_started(project: Project) -> None:
+    # As job, but by hand.
+    project.compose("run", "--no-TTY", "--no-deps", "--name", f"{NAME}-once", "db", "/busybox", "mkdir", "/done")
+    once = ("inspect", "--format", "{{.State.StartedAt}}", f"{NAME}-once")
+    ran = docker(*once)
     stopped = project.run("shutdown")
     assert stopped.returncode == 0, stopped.stderr
     assert project.services == {
@@ -148,6 +153,7 @@ def test_given_a_real_project_when_it_is_stopped_and_restored_then_only_what_ran
     assert docker("inspect", "--format", "{{.State.ExitCode}}", f"{NAME}-job-1") == "0\n"
     began = docker("inspect", "--format", "{{.State.StartedAt}}", f"{NAME}-db-1", f"{NAME}-web-1").split()
     assert began == sorted(began)
+    assert docker(*once) == ran
 
 
 def test_given_a_real_project_without_running_services_when_stopped_then_nothing_else_is_stopped(

@@ -254,7 +254,9 @@ if command in project["failing"]:
     status = 1
 elif command == "ps" and rest[0] == "--all":
     # Here a container has the name of its service.
-    print("\\n".join(name for name in rest[2:] if name in services))
+    labels = [word[len("label=com.docker.compose."):] for word in rest[3::2]]
+    assert labels[0] == "project=app" and labels[2:] == ["oneoff=False"], rest
+    print("\\n".join(name for name in services if labels[1] == "service=" + name))
 elif command == "ps" and rest[0] == "--quiet":
     assert rest[-1] == "health=starting"
 elif command == "inspect":
