@@ -59,7 +59,7 @@ def is_updating(resource: Json) -> bool:
 
 
 def has_failed(resource: Json) -> bool:
-    """Whether the last operation on a resource of Network failed: it may not be in effect, and is to be written again.
+    """Whether the last operation on a resource failed: it may not be in effect. One of Network is to be written again.
 
     Source: https://learn.microsoft.com/azure/networking/troubleshoot-failed-state
     """

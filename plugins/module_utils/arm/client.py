@@ -30,6 +30,7 @@ from .answers import (
     answer_of,
     encode,
     error_of,
+    has_failed,
     is_busy,
     is_superseded,
     is_updating,
@@ -288,7 +289,7 @@ class ArmClient:
         has happened. It counts as what it is, a change that was made here. So does one that a later operation took the
         place of, if the resource shows it: the later operation began with it. And so does one whose operation Azure
         does not show: Network does not know those of changes that were made at once, and a role on the resource alone
-        does not reach them.
+        does not reach them. If the resource then shows that it failed, so has the change.
 
         Source: https://github.com/Azure/azure-cli/issues/3330, https://github.com/hashicorp/go-azure-sdk/issues/989 and
         https://github.com/MicrosoftDocs/azure-docs/issues/111535
@@ -307,6 +308,8 @@ class ArmClient:
             if write is None:
                 if not unanswered:
                     return found, None
+                if has_failed(answer.content):
+                    raise OperationFailed("%s was changed, and then shows that this failed" % self._shown(path))
                 if not is_updating(answer.content):
                     return unanswered[-1], answer
                 self.wait(POLL_INTERVAL, "%s is still being changed" % self._shown(path))

@@ -662,6 +662,12 @@ class TestAnOperationThatAzureDoesNotShow:
         with dialogue(*script) as (_arm, client), pytest.raises(ArmError, match="was accepted, but later was refused"):
             client.edit("/thing", NEEDS, touching(client))
 
+    def test_given_an_edit_that_is_there_and_failed_then_it_is_an_error(self, refusal: Step) -> None:
+        """An instance that Azure shows without a pool may still be in it."""
+        shown = ok({"touched": True, "properties": {"provisioningState": "Failed"}})
+        with dialogue(ok({}), self.BEGUN, refusal, shown) as (_arm, client), pytest.raises(OperationFailed):
+            client.edit("/thing", NEEDS, touching(client))
+
 
 def test_given_an_operation_may_not_be_read_then_the_error_names_that_permission_and_not_the_one_it_has() -> None:
     with dialogue(ACCEPTED, refused(403, "AuthorizationFailed")) as (_arm, client), pytest.raises(ArmError) as error:
