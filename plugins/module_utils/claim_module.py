@@ -145,8 +145,9 @@ def _next(params: Dict[str, Any], before: State, now: float) -> State:
         after = claims.renew(before, run, params["seconds"], now, params["returning"])
     else:
         after = _lease(params, before, run, now)
-    # Who is about to restore it gives its claim up, or has to see who else has one.
-    if not params["owner"] or params["returning"]:
+    # Who is about to restore it gives its claim up, or has to see who else has one. Where none is noted, as on a new
+    # disk, a restore that fails is to be done again.
+    if not params["owner"] or (params["returning"] and before.claims):
         return after
     request = ClaimRequest(
         params["owner"],

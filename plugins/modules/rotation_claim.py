@@ -76,8 +76,8 @@ options:
     default: false
   returning:
     description:
-      - With O(state=leased) and O(state=renewed), whether O(run) is about to restore the machine. Nothing is claimed
-        for O(owner) then.
+      - With O(state=leased) and O(state=renewed), whether O(run) is about to restore the machine. O(owner) claims it
+        then only if nobody does.
     type: bool
     default: false
   owner:

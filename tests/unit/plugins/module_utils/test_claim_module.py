@@ -63,6 +63,17 @@ def test_given_nothing_is_noted_any_more_when_renewed_then_it_fails_and_no_other
     assert other["leased"] is True
 
 
+def test_given_nothing_is_noted_any_more_when_a_run_restores_then_its_claim_is_there_until_it_is_given_up(
+    tmp_path: Path,
+) -> None:
+    """A restore that fails, or dies, is done again by the next run."""
+    mine = {"owner": "handle_events", "reason": "Redeploy"}
+    result = call(tmp_path, state="renewed", returning=True, **mine)
+    assert (result["others"], list(result["claims"])) == ([], ["handle_events"])
+    assert (claims.read(str(tmp_path)).lease or {})["returning"]
+    assert not call(tmp_path, state="released", **mine)["claims"]
+
+
 def test_given_a_directory_that_is_not_there_then_only_a_claim_makes_it_and_the_same_claim_again_is_no_change(
     tmp_path: Path,
 ) -> None:
