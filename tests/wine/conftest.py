@@ -179,10 +179,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def azure() -> Iterator[Simulator]:
-    """Azure, with two VMs that one event can hit."""
+def azure(request: pytest.FixtureRequest) -> Iterator[Simulator]:
+    """Azure, with two VMs that one event can hit; a parameter is its clock."""
     vms = [{"name": name, "address": f"127.0.60.1{len(name)}", "availability_set": "a"} for name in ("win", "other")]
-    with Simulator({"vms": vms, "imds": {"rate_limit": None}}) as simulator:
+    with Simulator({"vms": vms, "imds": {"rate_limit": None}, "clock": getattr(request, "param", {})}) as simulator:
         yield simulator
 
 
