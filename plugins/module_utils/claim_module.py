@@ -13,7 +13,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from . import claims
 from .agent_status import agent_status
-from .claims import ClaimError, ClaimRequest, Gone, Leased, Run, State
+from .claims import ClaimError, ClaimRequest, Leased, Run, State
 from .imds_module import connection_arguments, events_of_this_vm
 from .own_directory_module import what_is_in
 from .units import look_at_units
@@ -90,7 +90,7 @@ def run_claim(module: AnsibleModule) -> None:
             **beside,
         )
     except Leased as error:
-        module.fail_json(msg="%s: %s" % (params["directory"], error), leased=not isinstance(error, Gone))
+        module.fail_json(msg="%s: %s" % (params["directory"], error), leased=True)
     except (ClaimError, OSError, ValueError) as error:
         module.fail_json(msg=str(error), leased=False)
 

@@ -47,10 +47,6 @@ class Leased(ClaimError):
     """Another run is at work on the machine."""
 
 
-class Gone(Leased):
-    """Nothing is noted on the machine any more: its disk is new, or another run has been at work on it."""
-
-
 class Shared(ClaimError):
     """The directory is that of another VM."""
 
@@ -238,12 +234,13 @@ def renew(state: State, run: Run, seconds: float, now: float, is_returning: bool
     Whoever returns it does so also where nothing is noted on it: a Redeploy empties an ephemeral OS disk, and what
     the machine has left its balancers with is noted there.
 
-    :raises Leased: if it was lost: another run took it over when it had ended, and may have given it up since
+    :raises Leased: if it was lost: another run took it over when it had ended
+    :raises ClaimError: if nothing is noted on the machine any more
     """
     if state.lease is None and not state.claims:
         if is_returning:
             return lease(state, run, seconds, now, is_returning=True)
-        raise Gone(
+        raise ClaimError(
             "Nothing of this run is noted on the machine any more: its disk is new, or another run has taken it over."
             " It has ended since. Run again"
         )

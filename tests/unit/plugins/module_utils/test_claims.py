@@ -160,7 +160,7 @@ def test_given_a_lease_that_ended_or_whose_run_is_dead_when_another_run_wants_on
 
 
 def test_given_a_lease_that_another_run_has_given_up_since_when_renewed_then_it_is_lost_anyway() -> None:
-    with pytest.raises(Leased, match=r"It has ended since\. Run again"):
+    with pytest.raises(ClaimError, match=r"It has ended since\. Run again"):
         claims.renew(State(), FIRST, 60, NOW)
 
 
