@@ -17,6 +17,10 @@ from ...module_utils.scheduled_events.text import plain
 _WAYS_OF_A_BALANCER = ("azure_load_balancer", "application_gateway", "command")
 _UP = ("starting", "running")
 _MOST_NAMED = 3
+_FORGOTTEN = (
+    "HAProxy keeps it out for maintenance, and the host has no record of that: another run has just taken it out, or it"
+    " has a new disk, as after a Redeploy. Run again; if this is reported again, run the playbook restore"
+)
 
 
 class Balancers(NamedTuple):
@@ -38,6 +42,8 @@ class Balancers(NamedTuple):
     """By host, the step that would fail because a balancer does not know the host, in words."""
     reborn: Sequence[str] = ()
     """Hosts that a balancer keeps out because a run had taken out another VM that was in their place before."""
+    forgotten: Sequence[str] = ()
+    """Hosts that a balancer keeps out because a run had taken them out, although nothing is noted on them."""
 
 
 class _Server(NamedTuple):
@@ -119,7 +125,9 @@ def read_balancers(
             of_group = [name for name, group in (beyond or {}).items() if group == (host.get("group") or "")]
             peers.setdefault(host["name"], []).extend(of_group)
     served = _served_by(hosts)
-    reborn = _reborn(hosts, answers, servers)
+    kept_out_for = _kept_out_for(hosts, answers, servers)
+    alive = {str(host.get("vm_id") or "").lower() for host in hosts}
+    reborn = [name for name, vm_ids in kept_out_for.items() if vm_ids - alive]
     remarks += [
         "%s: HAProxy still keeps out the VM that was in its place before: its server is restored" % name
         for name in reborn
@@ -141,6 +149,11 @@ def read_balancers(
         remarks=remarks,
         unknown=unknown,
         reborn=reborn,
+        forgotten=[
+            host["name"]
+            for host in hosts
+            if host["name"] not in reborn and str(host.get("vm_id")).lower() in kept_out_for.get(host["name"], ())
+        ],
     )
 
 
@@ -162,30 +175,29 @@ def _find_unknown(hosts: Sequence[Mapping[str, Any]], servers: Mapping[str, Sequ
     return unknown
 
 
-def _reborn(
+def _kept_out_for(
     hosts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]], servers: Mapping[str, list["_Server"]]
-) -> list[str]:
-    """The hosts whose server a balancer keeps out for a VM that is none of the hosts, as its record says."""
-    alive = {str(host.get("vm_id") or "").lower() for host in hosts}
-    gone = {
-        (str(answer["__balancer"]["name"]), server)
-        for answer in answers
-        for server, vm_id in _read_records(answer)
-        if vm_id and vm_id.lower() not in alive
-    }
+) -> dict[str, set[str]]:
+    """By each host that nothing noted on it explains, the ids of the VMs for which balancers keep its server out."""
+    recorded: dict[tuple[str, str], set[str]] = {}
+    for answer in answers:
+        for server, vm_id in _read_records(answer):
+            if vm_id:
+                recorded.setdefault((str(answer["__balancer"]["name"]), server), set()).add(vm_id.lower())
 
-    def is_kept_out(haproxy: Mapping[str, Any]) -> bool:
-        return any(
-            (one["name"], str(haproxy["server"])) in gone
-            and any(found.is_set_out for found in _of_host(haproxy, servers.get(one["name"], [])))
+    def of_host(haproxy: Mapping[str, Any]) -> set[str]:
+        return {
+            vm_id
             for one in haproxy.get("balancers", ())
-        )
+            if any(found.is_set_out for found in _of_host(haproxy, servers.get(one["name"], [])))
+            for vm_id in recorded.get((one["name"], str(haproxy["server"])), ())
+        }
 
-    return [
-        str(host["name"])
+    return {
+        str(host["name"]): of_host(host["haproxy"])
         for host in hosts
-        if host.get("vm_id") and host.get("haproxy") and not _is_explained(host) and is_kept_out(host["haproxy"])
-    ]
+        if host.get("vm_id") and host.get("haproxy") and not _is_explained(host)
+    }
 
 
 def _read_records(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -246,6 +258,7 @@ def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:
         # One with an agent does its work, whatever that has nothing configured for.
         groups=[] if name in balancers.alone or (unmanaged and not host.get("idle_agent")) else list(groups),
         needs_restore=bool(host.get("needs_restore")) or name in balancers.reborn,
+        abandoned=host.get("abandoned") or (_FORGOTTEN if name in balancers.forgotten else ""),
         peers_outside_run=list(balancers.peers_outside_run.get(name, ())),
         is_down=name in balancers.down,
         skip_reason=balancers.alone.get(name) or unmanaged,

@@ -82,7 +82,9 @@ class Host(NamedTuple):
     take_over: str = ""
     """The lease that may be taken over, because its run is dead or the operator says so."""
     abandoned: str = ""
-    """Why it may stay out although it is leased, in words: nobody knows whether the other run is alive."""
+    """Why it may stay out, in words: nobody knows whether the run that has leased it is alive, or it has lost its
+    records.
+    """
     keep_out_reason: str = ""
     """Why it stays out although none of its events is listed any more; empty if it returns."""
     approving: tuple[str, ...] = ()

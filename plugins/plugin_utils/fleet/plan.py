@@ -98,7 +98,7 @@ class Plan(NamedTuple):
     missed: Mapping[str, str] = {}
     """What hit hosts of a batch in service before their turn came, in words, by their names."""
     abandoned: Mapping[str, str] = {}
-    """Why hosts that another run has leased may stay out, in words, by their names."""
+    """Why hosts may stay out that another run has leased, or that have lost their records, in words, by their names."""
     demanded: Mapping[str, Demand] = {}
     """The demands for hosts, met or not, by their names."""
     unhandled: Mapping[str, str] = {}
@@ -206,7 +206,9 @@ def make_plan(
         groups=tuple(group.summarize() for group in groups.values()),
         why_waiting=waiting,
         missed=missed,
-        abandoned={host.name: host.abandoned for host in hosts if host.abandoned},
+        abandoned={
+            host.name: host.abandoned for host in hosts if host.abandoned and host.name not in {**host_plans, **held}
+        },
         demanded={host.name: host.demand for host in hosts if host.demand is not None},
         unhandled=_describe_unhandled(hosts, policy, now),
     )

@@ -142,8 +142,8 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
 
     planned = [name for batch in plan.batches for name in batch]
     held = [name for name in plan.held if name not in planned]
-    named = {*planned, *held, *plan.passed_over, *plan.unhandled}
-    for name, why in plan.passed_over.items():
+    named = {*planned, *held, *plan.passed_over, *plan.unhandled, *plan.abandoned}
+    for name, why in {**plan.abandoned, **plan.passed_over}.items():
         demand = plan.demanded.get(name)
         failure = plan.abandoned.get(name) or ("left alone: %s" % why if demand and demand.kind.must_be_met else "")
         if failure:

@@ -331,19 +331,19 @@ def test_given_hosts_beyond_a_limit_then_they_count_in_a_group_that_no_balancer_
 
 
 @pytest.mark.parametrize(
-    ("details", "recorded", "is_reborn"),
+    ("details", "recorded", "is_reborn", "is_forgotten"),
     [
-        ({"vm_id": "NEW"}, ["old"], True),
+        ({"vm_id": "NEW"}, ["old"], True, False),
         # Its own record, without its own claim: whoever replaces its disk restores it.
-        ({"vm_id": "OLD"}, ["old"], False),
-        ({"vm_id": "NEW"}, ["other"], False),
-        ({"vm_id": "NEW"}, [""], False),
-        ({"vm_id": ""}, ["old"], False),
-        ({"vm_id": "NEW"}, [], False),
+        ({"vm_id": "OLD"}, ["old"], False, True),
+        ({"vm_id": "NEW"}, ["other"], False, False),
+        ({"vm_id": "NEW"}, [""], False, False),
+        ({"vm_id": ""}, ["old"], False, False),
+        ({"vm_id": "NEW"}, [], False, False),
     ],
 )
 def test_given_a_server_that_is_kept_out_for_a_vm_that_is_none_of_the_hosts_then_its_host_is_restored(
-    details: dict[str, Any], recorded: list[str], is_reborn: bool
+    details: dict[str, Any], recorded: list[str], is_reborn: bool, is_forgotten: bool
 ) -> None:
     host, other = web("a", ("lb1",), **details), web("b", ("lb1",), vm_id="other")
     records = [{"server": "a", "vm_id": vm_id} for vm_id in recorded] + [{"server": "b", "vm_id": "old"}]
@@ -352,6 +352,7 @@ def test_given_a_server_that_is_kept_out_for_a_vm_that_is_none_of_the_hosts_then
 
     known = of_host(host, read_balancers([host, other], answers))
     assert (known["needs_restore"], known["is_down"]) == (is_reborn, not is_reborn)
+    assert bool(known["abandoned"]) == is_forgotten
 
 
 @pytest.mark.parametrize("reason", ["needs_restore", "is_drained", "leased", "agent"])
@@ -359,10 +360,12 @@ def test_given_a_server_that_somebody_is_known_to_keep_out_then_what_its_record_
     reason: str,
 ) -> None:
     host = web("a", ("lb1",), vm_id="NEW", **{reason: "yes"})
-    records = [{"server": "a", "vm_id": "old"}]
+    records = [{"server": "a", "vm_id": vm_id} for vm_id in ("old", "new")]
     answers = [{"__balancer": {"name": "lb1"}, "servers": [server("web/a", "drain")], "records": records}]
 
-    assert not any("the VM that was in its place" in remark for remark in read_balancers([host], answers).remarks)
+    balancers = read_balancers([host], answers)
+    assert not any("the VM that was in its place" in remark for remark in balancers.remarks)
+    assert not balancers.forgotten
 
 
 def test_given_two_balancers_that_keep_out_an_earlier_vm_then_its_successor_is_named_once() -> None:

@@ -56,15 +56,32 @@ def test_given_a_host_that_may_stay_out_when_reported_then_it_is_named_and_the_r
     hosts = [
         Host("web1", "vm_1", leased="job 16 is at work", abandoned="out for maintenance"),
         Host("web2", "vm_2", leased="job 17 is at work"),
+        Host("web3", "vm_3", is_down=True, abandoned="it has a new disk"),
     ]
 
     plan = make_plan(hosts, Policy(), NOW)
     report = describe_results(plan, {})
 
-    assert describe_plan(plan, NOW)[:2] == ["web1: out for maintenance", "web2: left alone: job 17 is at work"]
-    assert report.lines == ["web1: FAILED: out for maintenance", "web2: left alone: job 17 is at work"]
-    assert report.by_host == {"web1": ["out for maintenance"]}
+    assert describe_plan(plan, NOW)[:3] == [
+        "web1: out for maintenance",
+        "web3: it has a new disk",
+        "web2: left alone: job 17 is at work",
+    ]
+    assert sorted(report.lines) == [
+        "web1: FAILED: out for maintenance",
+        "web2: left alone: job 17 is at work",
+        "web3: FAILED: it has a new disk",
+    ]
+    assert report.by_host == {"web1": ["out for maintenance"], "web3": ["it has a new disk"]}
     assert report.hosts["web1"]["failures"] == ["out for maintenance"]
+
+
+def test_given_a_host_that_may_stay_out_when_it_is_hit_then_its_batch_says_what_becomes_of_it() -> None:
+    hit = Host("web1", "vm_1", (event(resources=("vm_1",), event_id="A"),), is_down=True, abandoned="it has a new disk")
+    plan = make_plan([hit], Policy(), NOW)
+
+    assert not plan.abandoned
+    assert plan.hosts["web1"].remove
 
 
 def test_given_a_demand_without_room_when_reported_then_its_host_is_named_before_the_run_begins() -> None:
