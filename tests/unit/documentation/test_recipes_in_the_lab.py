@@ -143,8 +143,12 @@ systemctl() {
     call
     case "$*" in
         "--quiet is-active "*) known local; [ "$word" != stopped ] ;;
-        "stop "*) echo stopped >"$WORLD/local" ;;
-        "start "*) begin ;;
+        "stop "*)
+            known stops
+            if [ "$word" = yes ]; then echo stopped; else echo stopping; fi >"$WORLD/local"
+            [ "$word" = yes ] || kill -TERM $$ ;;
+        "kill --kill-who=main --signal=QUIT "*) known local; [ "$word" = stopping ] && echo stopped >"$WORLD/local" ;;
+        "start "* | "--no-block start "*) begin ;;
         *) exit 99 ;;
     esac
 }
@@ -161,6 +165,7 @@ runuser() {
         *touch*) : >"$2" ;;
         *pg_is_in_recovery*) is $where standby ;;
         *CHECKPOINT) ;;
+        *pg_ls_archive_statusdir*) known to_archive; echo "$word" ;;
         *system_identifier*) known identity_of_$where; echo "$word" ;;
         *pg_current_wal_lsn*) echo 0/5000000 ;;
         *"SELECT status FROM pg_stat_wal_receiver") is peer primary streaming '' ;;
@@ -182,7 +187,7 @@ class PostgreSQL:
         self.world = world
         (world / "15" / "main").mkdir(parents=True)
         self.set(local="primary", peer="standby", identity_of_local="7", identity_of_peer="7", receivers="1")
-        self.set(behind="0", waits_for="", has_everything="t")
+        self.set(behind="0", waits_for="", has_everything="t", to_archive="4", stops="yes")
         (library,) = [
             task["ansible.builtin.copy"]["content"]
             for task in play_of("postgresql.md")["tasks"]
@@ -254,6 +259,8 @@ def test_given_a_primary_when_it_is_drained_then_it_follows_the_other_one(postgr
         ({"behind": "16777217"}, "16777217 bytes behind"),
         ({"waits_for": "db_0"}, "would wait for this machine: db_0"),
         ({"has_everything": "f"}, "has not got all of the log"),
+        ({"to_archive": "5"}, "5 files of WAL wait"),
+        ({"stops": "no"}, ""),
     ],
 )
 def test_given_a_standby_that_is_not_fit_when_the_primary_is_drained_then_the_hook_fails_and_it_runs_on_as_one(
@@ -288,7 +295,7 @@ def test_given_a_drain_that_is_killed_at_any_point_when_it_is_run_again_then_it_
 ) -> None:
     calls = drained_undisturbed(tmp_path)
     # Where nothing has been stopped yet, it is as if it had not begun.
-    for cut in range(8, calls + 1):
+    for cut in range(9, calls + 1):
         pair = PostgreSQL(tmp_path / str(cut))
         assert pair.run("drain", power_cut_at=cut).returncode != 0
         done = pair.run("drain")
