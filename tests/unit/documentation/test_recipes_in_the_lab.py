@@ -166,6 +166,8 @@ runuser() {
         *pg_is_in_recovery*) is $where standby ;;
         *CHECKPOINT) ;;
         *pg_ls_archive_statusdir*) known to_archive; echo "$word" ;;
+        *"slot_type = 'logical'"*) known slots; echo "$word" ;;
+        *"count(*) FROM pg_replication_slots"*" = 'debezium'") known slots_of_peer; echo "$word" ;;
         *system_identifier*) known identity_of_$where; echo "$word" ;;
         *pg_current_wal_lsn*) echo 0/5000000 ;;
         *"SELECT status FROM pg_stat_wal_receiver") is peer primary streaming '' ;;
@@ -188,6 +190,7 @@ class PostgreSQL:
         (world / "15" / "main").mkdir(parents=True)
         self.set(local="primary", peer="standby", identity_of_local="7", identity_of_peer="7", receivers="1")
         self.set(behind="0", waits_for="", has_everything="t", to_archive="4", stops="yes")
+        self.set(slots="debezium", slots_of_peer="1")
         (library,) = [
             task["ansible.builtin.copy"]["content"]
             for task in play_of("postgresql.md")["tasks"]
@@ -261,6 +264,7 @@ def test_given_a_primary_when_it_is_drained_then_it_follows_the_other_one(postgr
         ({"has_everything": "f"}, "has not got all of the log"),
         ({"to_archive": "5"}, "5 files of WAL wait"),
         ({"stops": "no"}, ""),
+        ({"slots_of_peer": "0"}, "has no replication slot debezium"),
     ],
 )
 def test_given_a_standby_that_is_not_fit_when_the_primary_is_drained_then_the_hook_fails_and_it_runs_on_as_one(
@@ -295,7 +299,7 @@ def test_given_a_drain_that_is_killed_at_any_point_when_it_is_run_again_then_it_
 ) -> None:
     calls = drained_undisturbed(tmp_path)
     # Where nothing has been stopped yet, it is as if it had not begun.
-    for cut in range(9, calls + 1):
+    for cut in range(11, calls + 1):
         pair = PostgreSQL(tmp_path / str(cut))
         assert pair.run("drain", power_cut_at=cut).returncode != 0
         done = pair.run("drain")
