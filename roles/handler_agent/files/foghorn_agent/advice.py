@@ -4,7 +4,7 @@
 
 import ipaddress
 import os
-from typing import List, Set, Tuple
+from typing import Dict, List, Set, Tuple
 
 from foghorn_core.scheduled_events.event import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
 from foghorn_core.scheduled_events.words import warning_of
@@ -87,6 +87,16 @@ def advice_on_policies(config: Config) -> List[str]:
         ]
     elif all(ipaddress.ip_address(address).is_loopback for address, _port in config.listen):
         found.append("quorum: no other member can ask this machine, which listens on loopback only: set listen")
+    at: Dict[str, List[str]] = {}
+    for name, url in config.quorum.members.items():
+        at.setdefault(url, []).append(name[0])
+    # As a tunnel's end on the controller gives them.
+    found += [
+        "quorum.members: %s, and only one of them can answer at %s: give each its address, as in handler_agent_address"
+        % (" and ".join(sorted(names)), url)
+        for url, names in sorted(at.items())
+        if len(names) > 1
+    ]
     return found
 
 

@@ -75,6 +75,12 @@ def test_given_members_when_nobody_else_can_ask_this_machine_then_it_is_reported
     assert policies(quorum=members, listen=EVERYWHERE) == []
 
 
+def test_given_members_at_one_url_when_read_then_they_are_named() -> None:
+    urls = {"web_2": "http://127.0.0.1:9797", "web_1": "http://127.0.0.1:9797", "web_3": "http://10.0.0.3:9797"}
+    (found,) = policies(quorum=dict(SECRET, members=urls), listen=EVERYWHERE)
+    assert found.startswith("quorum.members: web_1 and web_2, and only one of them can answer at http://127.0.0.1:9797")
+
+
 def test_given_what_the_steps_need_when_this_machine_lacks_it_then_each_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
