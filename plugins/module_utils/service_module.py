@@ -92,15 +92,17 @@ def _restore(module: AnsibleModule) -> Dict[str, Any]:
         # One whose state cannot be told is started, as if it were down, and keeps no other down.
         with suppress(ServiceStateError):
             states.update(_states(module, [one]))
-    # One that only stopped with another, and is gone with that, as a mount of its files, keeps no service down.
-    gone = [one["name"] for one in services if one.get("stopped_with") and states.get(one["name"]) == UNKNOWN]
-    services = [one for one in services if one["name"] not in gone]
-    states = {name: state for name, state in states.items() if name not in gone}
-    if UNKNOWN in states.values():
-        return {"changed": False, "states": states, "services": services}
+    gone = [one for one in services if states.get(one["name"]) == UNKNOWN]
+    before = _before(given["after"])
+    if not before.next:
+        # One that only stopped with another, and is gone with that, as a mount of its files, is no failure.
+        missed = [one["name"] for one in gone if not one.get("stopped_with")]
+        before = before._replace(failures=tuple("%s (systemd no longer knows it)" % name for name in missed))
+    services = [one for one in services if one not in gone]
+    states = {name: state for name, state in states.items() if state != UNKNOWN}
     up = [name for name, state in states.items() if state == RUNNING]
     looked_at = [dict(one, healthy={}) for one in services] if module.check_mode else services
-    done = start(looked_at, states, _before(given["after"]), given["failure"], _world(module))
+    done = start(looked_at, states, before, given["failure"], _world(module))
     is_over = bool(services) and not done.next and not done.failures
     if is_over and not module.check_mode:
         # What was started may have ended at once.

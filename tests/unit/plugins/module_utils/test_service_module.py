@@ -13,7 +13,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.service_modul
     run_ordered_services,
     service_arguments,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import read_services
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import judge, read_answer, read_services
 
 
 class EndedError(Exception):
@@ -211,3 +211,31 @@ def test_given_commands_with_a_password_when_stopped_and_started_then_the_diff_s
     assert "hunter2" in record.read_text()
     assert diff_of("restored", record, []) == {"before": "queue: stopped\n", "after": "queue: running\n"}
     assert diff_of("restored", record, []) == {"before": "", "after": ""}
+
+
+def test_given_a_unit_that_is_gone_by_now_when_started_then_it_is_named_and_the_others_are_started(
+    tmp_path: Path,
+) -> None:
+    record = tmp_path / "services"
+    up = set()
+
+    def run(command: list[str], **_options: Any) -> tuple[int, str, str]:
+        name = command[-1]
+        if "start" in command:
+            up.add(name)
+        load, active = "loaded" if name == "web" else "not-found", "active" if name in up else "inactive"
+        return 0, f"LoadState={load}\nActiveState={active}", ""
+
+    # podman generates none of its units if one of their files is wrong.
+    record.write_text(json.dumps(read_services(["web", "container"])))
+    module: Any = Module(state="restored", record=str(record))
+    module.run_command = run
+
+    with pytest.raises(EndedError) as ended:
+        run_ordered_services(module)
+
+    result = ended.value.args[0]
+    assert up == {"web"}
+    said = judge(read_answer(result, [], is_stop=False, is_first=True), is_stop=False, is_dry=False)
+    assert said == "These services did not start: container (systemd no longer knows it)"
+    assert record.exists()
