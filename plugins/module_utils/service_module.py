@@ -214,8 +214,9 @@ def _diff(services: Services, before: str, after: str) -> Dict[str, str]:
 def _runner(module: AnsibleModule) -> Runner:
     def run(command: List[str]) -> Sequence[Any]:
         try:
-            # Otherwise a command that is not there would end the module, and all other services would go on.
-            return tuple(module.run_command(command, handle_exceptions=False))
+            # Otherwise a command that is not there would end the module, and all other services would go on. Ansible
+            # reads no answer that is not UTF-8, as messages of a machine with another locale are.
+            return tuple(module.run_command(command, handle_exceptions=False, errors="replace"))
         except OSError as error:
             return 127, "", str(error)
 

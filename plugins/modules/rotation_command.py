@@ -180,7 +180,8 @@ def _runner(module: AnsibleModule) -> Any:
     def run(command: List[str]) -> Sequence[Any]:
         # What it has begun ends with it.
         limit = ["timeout", "-k", "%d" % _FOR_KILLING, "%d" % math.ceil(seconds)]
-        code, said, error = module.run_command([*limit, *command])  # type: int, str, str
+        # Ansible reads no answer that is not UTF-8, as messages of a machine with another locale are.
+        code, said, error = module.run_command([*limit, *command], errors="replace")  # type: int, str, str
         return code, said, "it did not end within %g s" % seconds if code in _OUT_OF_TIME else error
 
     return run

@@ -51,7 +51,7 @@ def diff_of(state: str, record: Path, services: list[dict[str, Any]]) -> dict[st
 def test_given_services_whose_state_cannot_be_told_when_stopped_then_they_are_named_and_the_others_are_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(command: Any, handle_exceptions: bool = True) -> tuple[int, str, str]:
+    def run(command: Any, handle_exceptions: bool = True, **_options: Any) -> tuple[int, str, str]:
         if "missing" in command:
             raise EndedError if handle_exceptions else FileNotFoundError(2, "No such file or directory", "missing")
         if "broken" in command:

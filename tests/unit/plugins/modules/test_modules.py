@@ -18,6 +18,7 @@ import pytest
 import yaml
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.operations import Listing
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import read_services
 
 PLUGINS = "ansible_collections.foghorn.azure_events.plugins"
 MODULES = Path(__file__).resolve().parents[4] / "plugins" / "modules"
@@ -317,3 +318,37 @@ def imported_by(module: str) -> set[str]:
     )
     shown = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
     return set(shown.stdout.split())
+
+
+@pytest.mark.parametrize("name", ["ordered_services", "rotation_command"])
+def test_given_a_command_that_writes_no_utf_8_when_it_fails_then_the_answer_is_one_that_ansible_reads(
+    name: str, tmp_path: Path
+) -> None:
+    fails = ["sh", "-c", r"printf 'l\344uft' >&2; exit 3"]
+    given = {
+        "ordered_services": {
+            "state": "stopped",
+            "record": str(tmp_path / "record"),
+            "services": read_services([{"name": "web", "stop": fails, "status": ["true"], "start": ["true"]}]),
+        },
+        "rotation_command": {
+            "rotation": "out",
+            "name": "balancer",
+            "remove": fails,
+            "restore": ["true"],
+            "record": {"directory": str(tmp_path / "records"), "name": "web1"},
+        },
+    }[name]
+
+    code = f"import sys; sys.path[:0] = {sys.path!r}; from {PLUGINS}.modules.{name} import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps({"ANSIBLE_MODULE_ARGS": given}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    said = json.dumps(json.loads(ended.stdout), ensure_ascii=False)
+    assert "l\ufffduft" in said.encode().decode()
