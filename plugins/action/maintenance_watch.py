@@ -12,7 +12,6 @@ from typing import Any
 
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.imds_module import connection_arguments
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
@@ -33,6 +32,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.later_jobs import later_jobs_of
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.time_limit import OutOfTimeError, at_most
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import LosableAction
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 ARGUMENTS = {
@@ -64,7 +64,7 @@ def _relief(run: dict[str, Any]) -> Callable[[], bool]:
     return is_relieved
 
 
-class ActionModule(ActionBase):
+class ActionModule(LosableAction):
     """Waits on the controller and polls the host."""
 
     TRANSFERS_FILES = False

@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.module_utils.service_module import STOPPED, service_arguments
@@ -21,11 +20,15 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services impo
     read_answer,
     read_services,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable, lost_while
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import (
+    LosableAction,
+    fail_if_unreachable,
+    lost_while,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 
-class ActionModule(ActionBase):
+class ActionModule(LosableAction):
     """Has the host stop or start its services, and checks its answer. Files of tasks come from the controller alone."""
 
     TRANSFERS_FILES = False

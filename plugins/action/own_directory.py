@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import fail_if_unreachable, lost_while
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import (
+    LosableAction,
+    fail_if_unreachable,
+    lost_while,
+)
 
 
-class ActionModule(ActionBase):
+class ActionModule(LosableAction):
     """Runs the module on the machine. Where it has something to write down, a lost machine is a failure."""
 
     TRANSFERS_FILES = False

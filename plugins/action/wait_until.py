@@ -17,6 +17,7 @@ from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.patience import Patience, wait_until
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.time_limit import OutOfTimeError, at_most
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.unreachable import LosableAction
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 ARGUMENTS = {
@@ -30,7 +31,7 @@ ARGUMENTS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(LosableAction):
     """Waits on the controller, and runs a module repeatedly."""
 
     TRANSFERS_FILES = False

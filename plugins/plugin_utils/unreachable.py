@@ -61,7 +61,21 @@ def run_again_if_dropped(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         time.sleep(pause)
 
 
-class ReachableAction(ActionBase):
+class LosableAction(ActionBase):
+    """One whose answer stands when the machine is lost before Ansible has removed its files there.
+
+    Otherwise Ansible would say, instead, that the machine is unreachable. With pipelining there are no such files.
+    """
+
+    def cleanup(self, force: bool = False) -> None:
+        """Remove them, or leave them there."""
+        try:
+            super().cleanup(force)
+        except AnsibleConnectionFailure:
+            self._connection._shell.tmpdir = None
+
+
+class ReachableAction(LosableAction):
     """Runs the module of its name. A machine that is lost meanwhile is a failure, like what the module says itself."""
 
     TRANSFERS_FILES = False

@@ -17,7 +17,12 @@ from ansible_collections.foghorn.azure_events.plugins.action import (
     haproxy_server,
     health_probe_file,
     load_balancer_member,
+    maintenance_watch,
+    ordered_services,
+    own_directory,
+    rotation_claim,
     rotation_command,
+    wait_until,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils import unreachable
 
@@ -97,6 +102,28 @@ def test_given_a_machine_that_drops_a_connection_when_many_hosts_ask_it_then_it_
     answer = made(kind, delegate_to).run(None, {"inventory_hostname": "web1"})
 
     assert (len(seen), answer.get("failed", False)) == (attempts, attempts == 1)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [*ALL, maintenance_watch, ordered_services, own_directory, rotation_claim, wait_until],
+)
+def test_given_a_machine_that_is_lost_before_ansible_has_removed_its_files_then_the_answer_stands(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_whatever: Any, **_how: Any) -> dict[str, Any]:
+        raise AnsibleConnectionFailure("gone")
+
+    monkeypatch.setattr(ActionBase, "_low_level_execute_command", lost)
+    action = made(kind)
+    action._task.async_val = 0
+    # As without pipelining, which is Ansible's default.
+    action._cleanup_remote_tmp = True
+    action._connection._shell = SimpleNamespace(tmpdir="/ansible-tmp-1", remove=lambda *_what, **_how: "rm")
+
+    action.cleanup()
+
+    assert action._connection._shell.tmpdir is None
 
 
 def test_given_connections_that_remain_then_the_operator_sees_which(
